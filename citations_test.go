@@ -269,7 +269,8 @@ func TestPropertiesAreTheChecks(t *testing.T) {
 				t.Errorf("%s, %s: %v", propertiesFile, p.Code, err)
 			}
 			for _, name := range strings.FieldsFunc(m[2], func(r rune) bool { return r == ' ' || r == ',' }) {
-				if !strings.Contains(source.String(), ") "+name+"(") && !strings.Contains(source.String(), "func "+name+"(") {
+				if !strings.Contains(source.String(), ") "+name+"(") &&
+					!strings.Contains(source.String(), "func "+name+"(") {
 					t.Errorf("%s, %s: %s has no function %s", propertiesFile, p.Code, m[1], name)
 				}
 			}

@@ -205,7 +205,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// The changelog has versions, and in each the kinds of changes that Keep a Changelog knows, so that a line has one place.
+// The changelog has versions, and in each the kinds of changes that Keep a Changelog knows, so that a line has one
+// place.
 func TestChangelog(t *testing.T) {
 	version := regexp.MustCompile(`^## \[(Unreleased|[0-9]+\.[0-9]+\.[0-9]+)\]( - [0-9]{4}-[0-9]{2}-[0-9]{2})?$`)
 	kinds := []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}

@@ -20,9 +20,9 @@ const (
 
 // polling is a MODEL of a volume manager that polls. It is not the kubelet. It has the structure that is published for
 // the kubelet's (its package volumemanager, v1.36; kubernetes#126049): a populator and a reconciler that pass over
-// everything every 100 ms, each over a copy; waits that inspection every 300 ms, and for one pod look at the volumes of all;
-// a list of pending operations that is searched from its beginning. A volume is first verified to be attached, and
-// mounted in the next pass.
+// everything every 100 ms, each over a copy; waits that inspection every 300 ms, and for one pod look at the volumes
+// of all; a list of pending operations that is searched from its beginning. A volume is first verified to be attached,
+// and mounted in the next pass.
 //
 // It leaves out what else a kubelet does: calls of the API server, events, logs, directories, mounts. So it costs less.
 type polling struct {

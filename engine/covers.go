@@ -93,7 +93,8 @@ func rootCovers(table []hal.Mount, root string, base hal.MountID) []core.Cover {
 // coverOf is a mount that hides what is below a path.
 func coverOf(at string, m hal.Mount) core.Cover {
 	is := m.Fingerprint()
-	why := fmt.Sprintf("%s, mounted on %s, hides the volume's path; volnode does nothing there until you unmount it", is,
+	why := fmt.Sprintf("%s, mounted on %s, hides the volume's path; volnode does nothing there until you unmount it",
+		is,
 		m.Path)
 	return core.Cover{Path: at, What: is, Why: why, Until: "the unmount of " + m.Path}
 }

@@ -109,8 +109,8 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 func (m *VolumeManager) Identity() identity.Identity { return m.starting.id }
 
 // LeftPods is the uids of the pods of which something may be left, once the node was read: the journal has a record of
-// it, or it lies on the disk, or would, where nobody could look. Where the name that nobody could look at does not say of
-// which pod, it stands for the pods that may be behind it. Owner only.
+// it, or it lies on the disk, or would, where nobody could look. Where the name that nobody could look at does not say
+// of which pod, it stands for the pods that may be behind it. Owner only.
 func (m *VolumeManager) LeftPods() (uids []string) {
 	for _, uid := range m.core.Left() {
 		uids = append(uids, string(uid))

@@ -145,7 +145,8 @@ func TestStatusSaysWhyADroppedVolumeStays(t *testing.T) {
 		require.Empty(t, v.Why)
 	}
 	web = web.DeepCopy()
-	web.Spec.Volumes, web.Spec.Containers[0].VolumeMounts = web.Spec.Volumes[1:], web.Spec.Containers[0].VolumeMounts[1:]
+	web.Spec.Volumes, web.Spec.Containers[0].VolumeMounts = web.Spec.Volumes[1:],
+		web.Spec.Containers[0].VolumeMounts[1:]
 	b.w.Apply(web)
 	b.run(time.Minute)
 	volumes := b.status().Pods[0].Volumes

@@ -198,8 +198,8 @@ func (r *registry) takeIn(d *driver, s *socket, life *peerLife, facts *plugin.Dr
 	step(r.port, core.Registered{Actor: d.name})
 }
 
-// peerLost: the driver's connection has broken. The registration stays in force; the driver is met again as soon as it can be
-// reached.
+// peerLost: the driver's connection has broken. The registration stays in force; the driver is met again as soon as it
+// can be reached.
 func (r *registry) peerLost(d *driver, life *peerLife) {
 	life.isLost = true
 	if d.life != life || d.by == nil || !d.isConnected {

@@ -99,7 +99,8 @@ func (t *task) finishes() {
 	o.drivers.hears(t.op.Actor, t.instance, t.node.last)
 	o.places.keepWatch(t.op.Key, t.endOfWatch)
 	if t.panicked != "" {
-		o.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(), "rung",
+		o.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(),
+			"rung",
 			string(t.op.Key), "panic", o.clean(t.panicked), "stack", t.stack)
 	}
 	// Which process was asked is known if there was one and the same all the time.

@@ -19,7 +19,8 @@ import (
 // ownAgain is when own files are looked at once more that could not be looked at.
 const ownAgain = time.Second
 
-// contentEvery is how often the content of the journal is compared with what was written, if its file has changed since.
+// contentEvery is how often the content of the journal is compared with what was written, if its file has changed
+// since.
 const contentEvery = 2 * time.Minute
 
 // own is the watch over the agent's own files.
@@ -158,7 +159,8 @@ func (o *own) ownChanged() {
 }
 
 // lookAtIdentity tells whether the identity file is gone or damaged. It reads the file if that is another one than was,
-// or was written since, or if the inspection is due: what was written soon after an inspection may not show. It runs as a task.
+// or was written since, or if the inspection is due: what was written soon after an inspection may not show. It runs
+// as a task.
 func (o *own) lookAtIdentity(was hal.Info, isDue bool) (is hal.Info, isBad bool, err error) {
 	is, err = o.h.Tree.Stat(hal.Call{}, identity.File(o.cfg.RootDir))
 	isFirst := was == hal.Info{} && is.Type == hal.TypeFile && is.Size == int64(len(o.id.Marshal()))

@@ -44,118 +44,144 @@ func init() {
 // does carries a statement out. It returns why it does not hold, or can't be done.
 func (t *story) does(s *lang.Step) string { return does[s.Means](&t.Scene, s.Args) }
 
+// scene is what a statement acts on.
+type scene = workload.Scene
+
+// on is a statement, and what it does.
+func on(words string, do func(t *scene, args []string) string) workload.Action {
+	return workload.Action{Words: words, Do: do}
+}
+
 // actions are all of them.
 func actions() []workload.Action {
-	return slices.Concat(driverActions(), workload.Edits(), workload.SwapActions(), workload.VandalActions(), backendActions(),
-		workload.HostActions(), []workload.Action{
-			{Words: "apply all", Do: func(t *workload.Scene, _ []string) string { return applyAll(t) }},
-			{Words: "apply pod POD", Do: func(t *workload.Scene, a []string) string { return apply(t, "pod "+a[0], "") }},
-			{Words: "apply KIND OBJECT version VERSION", Do: func(t *workload.Scene, a []string) string { return apply(t, a[0]+" "+a[1], a[2]) }},
-			{Words: "apply KIND OBJECT", Do: func(t *workload.Scene, a []string) string { return apply(t, a[0]+" "+a[1], "") }},
-			{Words: "delete pod POD", Do: func(t *workload.Scene, a []string) string { return remove(t, a[0], 0) }},
-			{Words: "delete pod POD containers end TIME later", Do: func(t *workload.Scene, a []string) string {
+	return slices.Concat(driverActions(), workload.Edits(), workload.SwapActions(), workload.VandalActions(),
+		backendActions(), workload.HostActions(), []workload.Action{
+			on("apply all", func(t *scene, _ []string) string { return applyAll(t) }),
+			on("apply pod POD", func(t *scene, a []string) string { return apply(t, "pod "+a[0], "") }),
+			on("apply KIND OBJECT version VERSION",
+				func(t *scene, a []string) string { return apply(t, a[0]+" "+a[1], a[2]) }),
+			on("apply KIND OBJECT", func(t *scene, a []string) string { return apply(t, a[0]+" "+a[1], "") }),
+			on("delete pod POD", func(t *scene, a []string) string { return remove(t, a[0], 0) }),
+			on("delete pod POD containers end TIME later", func(t *scene, a []string) string {
 				return remove(t, a[0], workload.Duration(a[1]))
-			}},
-			{Words: "delete pod POD gracefully in TIME", Do: func(t *workload.Scene, a []string) string {
+			}),
+			on("delete pod POD gracefully in TIME", func(t *scene, a []string) string {
 				return terminate(t, a[0], workload.Duration(a[1]))
-			}},
-			{Words: "delete KIND OBJECT", Do: func(t *workload.Scene, a []string) string { return t.DeleteObject(a[0] + " " + a[1]) }},
-			{Words: "kill agent", Do: func(t *workload.Scene, _ []string) string { t.W.KillAgent(); return "" }},
-			{Words: "kill agent for TIME", Do: func(t *workload.Scene, a []string) string { return kill(t, workload.Duration(a[0])) }},
-			{Words: "stall agent for TIME", Do: func(t *workload.Scene, a []string) string { t.W.StallAgent(workload.Duration(a[0])); return "" }},
-			{Words: "forget journal", Do: func(t *workload.Scene, _ []string) string { return forgetJournal(t) }},
-			{Words: "spoil journal", Do: func(t *workload.Scene, _ []string) string { return spoilJournal(t) }},
-			{Words: "cut journal", Do: func(t *workload.Scene, _ []string) string { judges.Wounds(t.R, "", judges.IsCut, 500, 1); return "" }},
-			{Words: "overwrite journal", Do: func(t *workload.Scene, _ []string) string {
+			}),
+			on("delete KIND OBJECT", func(t *scene, a []string) string { return t.DeleteObject(a[0] + " " + a[1]) }),
+			on("kill agent", func(t *scene, _ []string) string { t.W.KillAgent(); return "" }),
+			on("kill agent for TIME", func(t *scene, a []string) string { return kill(t, workload.Duration(a[0])) }),
+			on("stall agent for TIME",
+				func(t *scene, a []string) string { t.W.StallAgent(workload.Duration(a[0])); return "" }),
+			on("forget journal", func(t *scene, _ []string) string { return forgetJournal(t) }),
+			on("spoil journal", func(t *scene, _ []string) string { return spoilJournal(t) }),
+			on("cut journal",
+				func(t *scene, _ []string) string { judges.Wounds(t.R, "", judges.IsCut, 500, 1); return "" }),
+			on("overwrite journal", func(t *scene, _ []string) string {
 				judges.Wounds(t.R, "", judges.IsOverwritten, 500, 600)
 				return ""
-			}},
-			{Words: "overwrite log of deletions", Do: func(t *workload.Scene, _ []string) string {
+			}),
+			on("overwrite log of deletions", func(t *scene, _ []string) string {
 				judges.Wounds(t.R, "deletions.log", judges.IsOverwritten, 900, 600)
 				return ""
-			}},
-			{Words: "overwrite ledger of manifests", Do: func(t *workload.Scene, _ []string) string {
+			}),
+			on("overwrite ledger of manifests", func(t *scene, _ []string) string {
 				judges.Wounds(t.R, "manifests/.ledger.json", judges.IsOverwritten, 500, 99)
 				return ""
-			}},
-			{Words: "overwrite pack of manifests", Do: func(t *workload.Scene, _ []string) string { return t.OverwritePack() }},
-			{Words: "overwrite identity", Do: func(t *workload.Scene, _ []string) string {
+			}),
+			on("overwrite pack of manifests", func(t *scene, _ []string) string { return t.OverwritePack() }),
+			on("overwrite identity", func(t *scene, _ []string) string {
 				judges.Wounds(t.R, "identity", judges.IsOverwritten, 500, 99)
 				return ""
-			}},
-			{Words: "cut journal and make it as long again", Do: func(t *workload.Scene, _ []string) string {
+			}),
+			on("cut journal and make it as long again", func(t *scene, _ []string) string {
 				judges.Wounds(t.R, "", judges.IsRegrown, 500, 1)
 				return ""
-			}},
-			{Words: "rename host to NAME", Do: func(t *workload.Scene, a []string) string { t.R.Host = a[0]; return "" }},
-			{Words: "change machine", Do: func(t *workload.Scene, _ []string) string { judges.IsCopied(t.R); return "" }},
-			{Words: "start with --adopt", Do: func(t *workload.Scene, _ []string) string {
+			}),
+			on("rename host to NAME", func(t *scene, a []string) string { t.R.Host = a[0]; return "" }),
+			on("change machine", func(t *scene, _ []string) string { judges.IsCopied(t.R); return "" }),
+			on("start with --adopt", func(t *scene, _ []string) string {
 				return startWith(t, func(c *engine.Config) { c.Adopt = true })
-			}},
-			{Words: "start with --accept-machine", Do: func(t *workload.Scene, _ []string) string { return startWith(t, judges.AcceptMachine) }},
-			{Words: "remove PATH", Do: func(t *workload.Scene, a []string) string { return t.RemoveTree(a[0]) }},
-			{Words: "reboot", Do: func(t *workload.Scene, _ []string) string { t.W.Reboot(); return "" }},
-			{Words: "cut power", Do: func(t *workload.Scene, _ []string) string { t.W.CutPower(); return "" }},
-			{Words: "fail pods for TIME", Do: func(t *workload.Scene, a []string) string { t.W.BreakWatch("pods", workload.Duration(a[0])); return "" }},
-			{Words: "fail claims for TIME", Do: func(t *workload.Scene, a []string) string {
+			}),
+			on("start with --accept-machine",
+				func(t *scene, _ []string) string { return startWith(t, judges.AcceptMachine) }),
+			on("reboot", func(t *scene, _ []string) string { t.W.Reboot(); return "" }),
+			on("cut power", func(t *scene, _ []string) string { t.W.CutPower(); return "" }),
+			on("fail pods for TIME",
+				func(t *scene, a []string) string { t.W.BreakWatch("pods", workload.Duration(a[0])); return "" }),
+			on("fail claims for TIME", func(t *scene, a []string) string {
 				t.W.BreakWatch("claims", workload.Duration(a[0]))
 				return ""
-			}},
-			{Words: "fail volumes for TIME", Do: func(t *workload.Scene, a []string) string {
+			}),
+			on("fail volumes for TIME", func(t *scene, a []string) string {
 				t.W.BreakWatch("persistent volumes", workload.Duration(a[0]))
 				return ""
-			}},
-			{Words: "fail drivers for TIME", Do: func(t *workload.Scene, a []string) string {
+			}),
+			on("fail drivers for TIME", func(t *scene, a []string) string {
 				t.W.BreakWatch("drivers", workload.Duration(a[0]))
 				return ""
-			}},
-			{Words: "hold synced", Do: func(t *workload.Scene, _ []string) string { t.W.HoldSynced("manifest"); return "" }},
-			{Words: "release synced", Do: func(t *workload.Scene, _ []string) string { t.W.ReleaseSynced("manifest"); return "" }},
+			}),
+			on("hold synced", func(t *scene, _ []string) string { t.W.HoldSynced("manifest"); return "" }),
+			on("release synced", func(t *scene, _ []string) string { t.W.ReleaseSynced("manifest"); return "" }),
 		}, meddling(), expectations())
 }
 
 // meddling is the statements of what somebody does to volumes and directories.
 func meddling() []workload.Action {
 	return []workload.Action{
-		{Words: "unmount volume VOLUME of pod POD", Do: func(t *workload.Scene, a []string) string { return unmount(t, a[0], a[1]) }},
-		{Words: "remount volume VOLUME of pod POD", Do: func(t *workload.Scene, a []string) string { return remount(t, a[0], a[1]) }},
-		{Words: "mount over volume VOLUME of pod POD", Do: func(t *workload.Scene, a []string) string { return mountOver(t, a[0], a[1]) }},
-		{Words: "mount over the stage of VOLUME of driver DRIVER", Do: func(t *workload.Scene, a []string) string {
+		on("remove PATH", func(t *scene, a []string) string { return t.RemoveTree(a[0]) }),
+		on("unmount volume VOLUME of pod POD", func(t *scene, a []string) string { return unmount(t, a[0], a[1]) }),
+		on("remount volume VOLUME of pod POD", func(t *scene, a []string) string { return remount(t, a[0], a[1]) }),
+		on("mount over volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return mountOver(t, a[0], a[1]) }),
+		on("mount over the stage of VOLUME of driver DRIVER", func(t *scene, a []string) string {
 			return mountOverStage(t, a[0], a[1])
-		}},
-		{Words: "unmount the stage of VOLUME of driver DRIVER", Do: func(t *workload.Scene, a []string) string { return unmountStage(t, a[0], a[1]) }},
-		{Words: "unmount the foreign mounts", Do: func(t *workload.Scene, _ []string) string { t.W.SweepForeign(lang.RootDir); return "" }},
-		{Words: "make directory PATH", Do: func(t *workload.Scene, a []string) string { t.W.MakeDir(a[0]); return "" }},
-		{Words: "make file PATH", Do: func(t *workload.Scene, a []string) string { return t.MakeFile(a[0]) }},
-		{Words: "write FILE in volume VOLUME of pod POD", Do: func(t *workload.Scene, a []string) string { return write(t, a[0], a[1], a[2]) }},
-		{Words: "bind FILE in volume VOLUME of pod POD", Do: func(t *workload.Scene, a []string) string { return bind(t, a[0], a[1], a[2]) }},
-		{Words: "unbind FILE in volume VOLUME of pod POD", Do: func(t *workload.Scene, a []string) string { return unbind(t, a[0], a[1], a[2]) }},
+		}),
+		on("unmount the stage of VOLUME of driver DRIVER",
+			func(t *scene, a []string) string { return unmountStage(t, a[0], a[1]) }),
+		on("unmount the foreign mounts",
+			func(t *scene, _ []string) string { t.W.SweepForeign(lang.RootDir); return "" }),
+		on("make directory PATH", func(t *scene, a []string) string { t.W.MakeDir(a[0]); return "" }),
+		on("make file PATH", func(t *scene, a []string) string { return t.MakeFile(a[0]) }),
+		on("write FILE in volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return write(t, a[0], a[1], a[2]) }),
+		on("bind FILE in volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return bind(t, a[0], a[1], a[2]) }),
+		on("unbind FILE in volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return unbind(t, a[0], a[1], a[2]) }),
 	}
 }
 
 // expectations are the statements that expect something.
 func expectations() []workload.Action {
 	return []workload.Action{
-		{Words: "expect pod POD ready", Do: func(t *workload.Scene, a []string) string { return expectState(t, a[0], engine.Ready) }},
-		{Words: "expect pod POD gone", Do: func(t *workload.Scene, a []string) string { return expectGone(t, a[0]) }},
-		{Words: "expect pod POD not ready", Do: func(t *workload.Scene, a []string) string { return expectNotReady(t, a[0]) }},
-		{Words: "expect pod POD blocked TEXT", Do: func(t *workload.Scene, a []string) string {
+		on("expect pod POD ready", func(t *scene, a []string) string { return expectState(t, a[0], engine.Ready) }),
+		on("expect pod POD gone", func(t *scene, a []string) string { return expectGone(t, a[0]) }),
+		on("expect pod POD not ready", func(t *scene, a []string) string { return expectNotReady(t, a[0]) }),
+		on("expect pod POD blocked TEXT", func(t *scene, a []string) string {
 			return expectWhy(t, a[0], a[1], engine.Blocked, engine.Stuck)
-		}},
-		{Words: "expect pod POD waiting TEXT", Do: func(t *workload.Scene, a []string) string { return expectWhy(t, a[0], a[1], engine.Waiting) }},
-		{Words: "expect pod POD uncertain TEXT", Do: func(t *workload.Scene, a []string) string { return expectWhy(t, a[0], a[1], engine.Uncertain) }},
-		{Words: "expect N calls METHOD", Do: func(t *workload.Scene, a []string) string { return expectCalls(t, a[0], a[1], "", 0) }},
-		{Words: "expect N calls METHOD of HANDLE", Do: func(t *workload.Scene, a []string) string { return expectCalls(t, a[0], a[1], a[2], 0) }},
-		{Words: "expect N calls METHOD since start", Do: func(t *workload.Scene, a []string) string { return expectCalls(t, a[0], a[1], "", t.Before) }},
-		{Words: "expect at most N calls of the host", Do: func(t *workload.Scene, a []string) string { return t.ExpectAtMost(a[0]) }},
-		{Words: "expect directory PATH", Do: func(t *workload.Scene, a []string) string { return expectType(t, a[0], hal.TypeDirectory) }},
-		{Words: "expect file PATH", Do: func(t *workload.Scene, a []string) string { return expectType(t, a[0], hal.TypeFile) }},
-		{Words: "expect nothing at PATH", Do: func(t *workload.Scene, a []string) string { return t.ExpectNothingAt(a[0]) }},
-		{Words: "expect file FILE in volume VOLUME of pod POD", Do: func(t *workload.Scene, a []string) string { return expectFile(t, a[0], a[1], a[2]) }},
-		{Words: "expect volume VOLUME of pod POD STANDING", Do: func(t *workload.Scene, a []string) string { return expectVolume(t, a[0], a[1], a[2]) }},
-		{Words: "expect log TEXT", Do: func(t *workload.Scene, a []string) string { return expectLog(t, a[0]) }},
-		{Words: "expect trouble TEXT", Do: func(t *workload.Scene, a []string) string { return expectTrouble(t, a[0]) }},
-		{Words: "expect nothing left", Do: func(t *workload.Scene, _ []string) string { return expectNothing(t) }},
+		}),
+		on("expect pod POD waiting TEXT",
+			func(t *scene, a []string) string { return expectWhy(t, a[0], a[1], engine.Waiting) }),
+		on("expect pod POD uncertain TEXT",
+			func(t *scene, a []string) string { return expectWhy(t, a[0], a[1], engine.Uncertain) }),
+		on("expect N calls METHOD", func(t *scene, a []string) string { return expectCalls(t, a[0], a[1], "", 0) }),
+		on("expect N calls METHOD of HANDLE",
+			func(t *scene, a []string) string { return expectCalls(t, a[0], a[1], a[2], 0) }),
+		on("expect N calls METHOD since start",
+			func(t *scene, a []string) string { return expectCalls(t, a[0], a[1], "", t.Before) }),
+		on("expect at most N calls of the host", func(t *scene, a []string) string { return t.ExpectAtMost(a[0]) }),
+		on("expect directory PATH",
+			func(t *scene, a []string) string { return expectType(t, a[0], hal.TypeDirectory) }),
+		on("expect file PATH", func(t *scene, a []string) string { return expectType(t, a[0], hal.TypeFile) }),
+		on("expect nothing at PATH", func(t *scene, a []string) string { return t.ExpectNothingAt(a[0]) }),
+		on("expect file FILE in volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return expectFile(t, a[0], a[1], a[2]) }),
+		on("expect volume VOLUME of pod POD STANDING",
+			func(t *scene, a []string) string { return expectVolume(t, a[0], a[1], a[2]) }),
+		on("expect log TEXT", func(t *scene, a []string) string { return expectLog(t, a[0]) }),
+		on("expect trouble TEXT", func(t *scene, a []string) string { return expectTrouble(t, a[0]) }),
+		on("expect nothing left", func(t *scene, _ []string) string { return expectNothing(t) }),
 	}
 }
 
@@ -245,7 +271,8 @@ func forgetJournal(t *workload.Scene) string {
 	return ""
 }
 
-// startWith starts the agent again with a word of a person, for that life alone. If that life ends too early, the person says it again.
+// startWith starts the agent again with a word of a person, for that life alone. If that life ends too early, the
+// person says it again.
 func startWith(t *workload.Scene, word func(*engine.Config)) string {
 	t.R.Word, t.R.Root.IsTold = word, false
 	t.W.Restarts(false)
@@ -257,8 +284,9 @@ func startWith(t *workload.Scene, word func(*engine.Config)) string {
 
 // breakages are what a driver can be made to do, by the words for it.
 var breakages = map[string]sim.Breakage{
-	"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides, "denies": sim.Denies,
-	"busy": sim.Busy, "partly": sim.Partly, "wholly": sim.Wholly, "spoils": sim.Spoils, "loses": sim.Loses,
+	"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides,
+	"denies": sim.Denies,
+	"busy":   sim.Busy, "partly": sim.Partly, "wholly": sim.Wholly, "spoils": sim.Spoils, "loses": sim.Loses,
 }
 
 func breaks(t *workload.Scene, name string, b sim.Breakage) string {
@@ -324,7 +352,8 @@ func expectNotReady(t *workload.Scene, name string) string {
 	return ""
 }
 
-// expectGone: neither the engine nor the node has anything of the pod. If it was made again under another uid, that is expected of those before.
+// expectGone: neither the engine nor the node has anything of the pod. If it was made again under another uid, that is
+// expected of those before.
 func expectGone(t *workload.Scene, name string) string {
 	if !t.R.Alive() {
 		return "the agent has not started"
@@ -368,7 +397,8 @@ func expectWhy(t *workload.Scene, name, text string, states ...engine.Condition)
 
 // methods are the calls that a scenario counts, by the names that a trace has for them.
 var methods = map[string]string{
-	"csi.stage": world.Stage, "csi.unstage": world.Unstage, "csi.publish": world.Publish, "csi.unpublish": world.Unpublish,
+	"csi.stage": world.Stage, "csi.unstage": world.Unstage, "csi.publish": world.Publish,
+	"csi.unpublish": world.Unpublish,
 }
 
 // anyMethod stands for all of them, and for all other calls.

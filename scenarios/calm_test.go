@@ -67,9 +67,18 @@ func TestCalmFinds(t *testing.T) {
 		"a pod can't go": {"L4", func(r *world.Run) {
 			r.W.After(10*time.Minute+50*time.Second, "", func() { r.W.BreakDriver("disk.example", sim.Refuses) })
 		}},
-		"its driver is away at a restart": {"L6", func(r *world.Run) { r.W.After(5*time.Minute, "", func() { r.W.StopDriver("disk.example") }) }},
-		"it is never quiet":               {"L7", func(r *world.Run) { r.W.After(7*time.Minute, "", func() { r.Actual.Effects++ }) }},
-		"a restart makes calls":           {"L11", func(r *world.Run) { r.W.After(10*time.Minute+45*time.Second, "", func() { r.Actual.Mounting++ }) }},
+		"its driver is away at a restart": {"L6", func(r *world.Run) {
+			r.W.After(5*time.Minute, "",
+				func() { r.W.StopDriver("disk.example") })
+		}},
+		"it is never quiet": {"L7", func(r *world.Run) {
+			r.W.After(7*time.Minute, "",
+				func() { r.Actual.Effects++ })
+		}},
+		"a restart makes calls": {
+			"L11",
+			func(r *world.Run) { r.W.After(10*time.Minute+45*time.Second, "", func() { r.Actual.Mounting++ }) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := storyOfOnePod

@@ -57,7 +57,8 @@ func TestEachCountedCostBreaksL8(t *testing.T) {
 	var spent calm.ACost
 	crowded{pods: calm.FewestPods}.run(t, 2, func(ended *world.Run) { r, spent = ended, calm.Spent(ended) })
 	for is, n := range spent {
-		require.True(t, n > 0 || is == calm.TasksAtOnce || strings.HasPrefix(is, "calls of "), "%s was never counted", is)
+		require.True(t, n > 0 || is == calm.TasksAtOnce || strings.HasPrefix(is, "calls of "), "%s was never counted",
+			is)
 		r.Violation = nil
 		few := map[string]calm.ACost{"a change": {is: 1}}
 		require.True(t, calm.Grows(r, few, map[string]calm.ACost{"a change": {is: 1}}))

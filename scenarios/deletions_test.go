@@ -25,17 +25,32 @@ func TestCauseOfADeletionIsTrue(t *testing.T) {
 		name           string // "" is the pod's
 		isTrue         bool
 	}{
-		"of a pod that was removed":              {time.Second, 10 * time.Second, "00:00:10Z", dealings.CauseWasNamed, "", true},
-		"of a pod that is removed later":         {time.Second, 10 * time.Second, "00:00:09Z", dealings.CauseWasNamed, "", false},
-		"of a pod that is there":                 {time.Second, 0, "00:00:30Z", dealings.CauseWasNamed, "", false},
-		"of a pod that nobody has named":         {0, 0, "00:00:30Z", unnamed, "", true},
-		"of a pod that is named later":           {10 * time.Second, 0, "00:00:09Z", unnamed, "", true},
-		"of a pod that was named":                {time.Second, 10 * time.Second, "00:00:30Z", unnamed, "", false},
-		"of a pod that never was, as removed":    {0, 0, "00:00:30Z", dealings.CauseWasNamed, "", false},
-		"of a volume of a pod that is there":     {time.Second, 0, "00:00:30Z", dealings.CauseIsNamed, "", true},
-		"of a volume of a pod that is not there": {time.Second, 10 * time.Second, "00:00:30Z", dealings.CauseIsNamed, "", false},
-		"under another name":                     {time.Second, 10 * time.Second, "00:00:10Z", dealings.CauseWasNamed, "old", false},
-		"without a time":                         {time.Second, 10 * time.Second, "", dealings.CauseWasNamed, "", false},
+		"of a pod that was removed": {
+			time.Second, 10 * time.Second, "00:00:10Z", dealings.CauseWasNamed,
+			"", true,
+		},
+		"of a pod that is removed later": {
+			time.Second, 10 * time.Second, "00:00:09Z", dealings.CauseWasNamed,
+			"", false,
+		},
+		"of a pod that is there":              {time.Second, 0, "00:00:30Z", dealings.CauseWasNamed, "", false},
+		"of a pod that nobody has named":      {0, 0, "00:00:30Z", unnamed, "", true},
+		"of a pod that is named later":        {10 * time.Second, 0, "00:00:09Z", unnamed, "", true},
+		"of a pod that was named":             {time.Second, 10 * time.Second, "00:00:30Z", unnamed, "", false},
+		"of a pod that never was, as removed": {0, 0, "00:00:30Z", dealings.CauseWasNamed, "", false},
+		"of a volume of a pod that is there":  {time.Second, 0, "00:00:30Z", dealings.CauseIsNamed, "", true},
+		"of a volume of a pod that is not there": {
+			time.Second, 10 * time.Second, "00:00:30Z", dealings.CauseIsNamed,
+			"", false,
+		},
+		"under another name": {
+			time.Second, 10 * time.Second, "00:00:10Z", dealings.CauseWasNamed,
+			"old", false,
+		},
+		"without a time": {
+			time.Second, 10 * time.Second, "", dealings.CauseWasNamed, "",
+			false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)

@@ -23,8 +23,8 @@ within 1m expect pod default/web ready
 after 1m expect pod default/web ready
 `
 
-// plant gives the agent of a scenario a defect: after so many deaths in the story it leaves a file behind among those of
-// the pods. How often it has died it keeps on the disk, as an agent would have to.
+// plant gives the agent of a scenario a defect: after so many deaths in the story it leaves a file behind among those
+// of the pods. How often it has died it keeps on the disk, as an agent would have to.
 func plant(deaths int) func(scenarios.View) {
 	return func(v scenarios.View) {
 		w := v.World()
@@ -74,7 +74,10 @@ func TestExhaustFindsPlantedDefects(t *testing.T) {
 			faults := slices.DeleteFunc(slices.Clone(found.Case.Keep),
 				func(c cases.Kept) bool { return c.Fault == sim.NoFault })
 			require.Len(t, faults, deaths, found.Case)
-			again := scenarios.PlayOf(found.Case, scenarios.Play{Choices: found.Case.Chooser(), Check: plant(deaths)}).Run()
+			again := scenarios.PlayOf(found.Case, scenarios.Play{
+				Choices: found.Case.Chooser(),
+				Check:   plant(deaths),
+			}).Run()
 			require.Equal(t, found.Violation, again.Violation)
 			require.Contains(t, found.Case.Command("replay"), "--keep '")
 		}

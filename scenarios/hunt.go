@@ -107,7 +107,8 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	comes := calm.CrowdOf(s.Chooser, is.Files)
 	r := newRun(w, engine.Config{
-		NoRuntime: is.NoRuntime, JournalBytes: is.JournalBytes(), JournalMost: is.JournalMost() + int64(comes.Pods)*8<<10,
+		NoRuntime: is.NoRuntime, JournalBytes: is.JournalBytes(), JournalMost: is.JournalMost() +
+			int64(comes.Pods)*8<<10,
 		Drivers: map[string]plugin.DriverConfig{}, Log: world.WritesLog(w), InFlight: is.InFlight,
 	})
 	r.Crowd = comes
@@ -121,7 +122,8 @@ func (h *Hunter) Run(s Schedule) Result {
 		r.Covers()
 	}
 	g := &workload.Workload{
-		Stock: h.stock, R: r, Choose: s.Chooser, Setup: is, Names: h.stock.PodNames(is.Pods), Pods: make([]world.Shape, is.Pods),
+		Stock: h.stock, R: r, Choose: s.Chooser, Setup: is, Names: h.stock.PodNames(is.Pods),
+		Pods:  make([]world.Shape, is.Pods),
 		Edits: make([]world.Version, is.Volumes),
 		Plain: world.PlainVolumes(is.Volumes),
 	}
@@ -140,22 +142,31 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	return Result{
 		Seed: s.Seed, Canary: s.Canary, Violation: r.Violation, Events: w.Steps(), Calls: w.Trace().Count(sim.MarkCall),
-		Faults: w.Trace().Count(sim.MarkFault), Crashes: r.Actual.Crashes, Hash: w.Trace().Hash(), Lasted: w.Now().Sub(0), Coverage: r.Cover,
+		Faults: w.Trace().Count(sim.MarkFault), Crashes: r.Actual.Crashes, Hash: w.Trace().Hash(),
+		Lasted: w.Now().Sub(0), Coverage: r.Cover,
 	}
 }
 
 func begin(g *workload.Workload) {
 	w := g.R.W
-	disk := sim.Personality{Staging: true, BlockDevice: true, Checks: true, Attach: g.Pick("workload.nodes", "", 0, 7, 1) == 1}
+	disk := sim.Personality{
+		Staging: true, BlockDevice: true, Checks: true,
+		Attach: g.Pick("workload.nodes", "", 0, 7, 1) == 1,
+	}
 	driver(g, "disk.example", disk)
-	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.Pick("workload.kind", "file.example", 0, 2, 2, 1)]
+	file := [...]sim.Personality{
+		{Staging: true, Checks: true},
+		{},
+		{BlockDevice: true},
+	}[g.Pick("workload.kind", "file.example", 0, 2, 2, 1)]
 	switch g.Pick("workload.server", "file.example", 0, 10, 1, 1) {
 	case 1:
 		file = sim.Personality{Staging: true, Checks: true, Network: true}
 	case 2:
 		file = sim.Personality{Network: true}
 	}
-	file.Attach = file.Staging && g.Setup.Volumes > cases.OneVolume && g.Pick("workload.nodes", "file.example", 0, 4, 1) == 1
+	file.Attach = file.Staging && g.Setup.Volumes > cases.OneVolume &&
+		g.Pick("workload.nodes", "file.example", 0, 4, 1) == 1
 	driver(g, "file.example", file)
 	for i := range g.Setup.Volumes {
 		v := world.VolumeAt(i)
@@ -177,7 +188,9 @@ func begin(g *workload.Workload) {
 	}
 	g.R.Leaks = world.LeaksOfHunts
 	g.IsTold = g.Pick("workload.told", "file.example", 0, 1, 1) == 1
-	g.R.Give(g.Stock.Objects(world.Cluster{Volumes: g.Setup.Volumes, IsTold: g.IsTold, DiskAttaches: disk.Attach, FileAttaches: file.Attach})...)
+	g.R.Give(g.Stock.Objects(world.Cluster{
+		Volumes: g.Setup.Volumes, IsTold: g.IsTold, DiskAttaches: disk.Attach, FileAttaches: file.Attach,
+	})...)
 	for i := range g.Setup.Volumes {
 		dealings.Attaches(g.R, world.VolumeAt(i).Driver, world.VolumeAt(i).Handle)
 	}
@@ -212,7 +225,8 @@ func sharesHost(g *workload.Workload) {
 	g.R.W.MountShare(world.HostShare)
 	for n := range 2 {
 		g.At(g.Time("workload.host-share-time", world.HostShare, n, cases.Chaos), world.HostShare, func() {
-			g.R.W.SilenceShare(world.HostShare, time.Second+g.Time("workload.host-share-silent", world.HostShare, n, workload.AwayMost))
+			g.R.W.SilenceShare(world.HostShare, time.Second+g.Time("workload.host-share-silent", world.HostShare, n,
+				workload.AwayMost))
 		})
 	}
 }
@@ -315,7 +329,8 @@ func flip(g *workload.Workload, i int, name string, n int) {
 	g.Apply(i)
 }
 
-// end deletes a pod: mostly by force, now and then gracefully, or while the agent is away, for which time it may be there again under its name.
+// end deletes a pod: mostly by force, now and then gracefully, or while the agent is away, for which time it may be
+// there again under its name.
 func end(g *workload.Workload, p *world.Pod, i, n int) {
 	name, last := g.Names[i], g.Time("workload.grace", g.Names[i], n, cases.Grace)
 	how := g.Pick("workload.end", name, n, 20, 2, 1)

@@ -71,8 +71,8 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 	}
 }
 
-// TestLitterOfAnAnsweredCall: only a lost journal leaves the agent unaware of what a call makes after its answer, and only
-// of calls that came before.
+// TestLitterOfAnAnsweredCall: only a lost journal leaves the agent unaware of what a call makes after its answer, and
+// only of calls that came before.
 func TestLitterOfAnAnsweredCall(t *testing.T) {
 	for name, c := range map[string]struct{ isLost, isLater, want bool }{
 		"the journal is lost":         {isLost: true, want: true},
@@ -91,7 +91,10 @@ func TestLitterOfAnAnsweredCall(t *testing.T) {
 			}
 			p.Untold = []uint64{1}
 			r.Core = core.New(core.Start{})
-			judges.Betrays(r, &sim.Effect{Kind: sim.EffectActed, Actor: "d", Run: 1, Call: 1, Key: theStage, Path: stagePath})
+			judges.Betrays(r, &sim.Effect{
+				Kind: sim.EffectActed, Actor: "d", Run: 1, Call: 1, Key: theStage,
+				Path: stagePath,
+			})
 			require.Equal(t, c.want, p.Littered != 0)
 		})
 	}
@@ -137,8 +140,8 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatNothingNamesIsTakenForAStrangers: a person must tell whose a mount is that only a lost journal told of, and
-// neither a data file nor the device of its stage.
+// TestOnlyWhatNothingNamesIsTakenForAStrangers: a person must tell whose a mount is that only a lost journal told of,
+// and neither a data file nor the device of its stage.
 func TestOnlyWhatNothingNamesIsTakenForAStrangers(t *testing.T) {
 	for name, c := range map[string]struct{ isNamed, isStaged, isLost, want bool }{
 		"nothing names it":             {isLost: true, want: true},

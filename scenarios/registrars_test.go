@@ -53,7 +53,10 @@ func TestNewsOfTheTimeOfAnAttemptIsAReasonForAnother(t *testing.T) {
 			r := bare(t)
 			attempt := func(began, at hal.Instant) {
 				r.Registrars.Meets[endpoint] = began
-				dealings.Connects(r, &sim.Effect{Kind: sim.EffectAsked, Driver: "d", Path: endpoint, Method: dealings.Connect, At: at})
+				dealings.Connects(r, &sim.Effect{
+					Kind: sim.EffectAsked, Driver: "d", Path: endpoint,
+					Method: dealings.Connect, At: at,
+				})
 			}
 			r.Registrars.Answered["d"] = began.Add(c.hears)
 			attempt(began, began.Add(late))

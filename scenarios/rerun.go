@@ -60,7 +60,8 @@ func PlayOf(c cases.Case, p Play) Play {
 	return p
 }
 
-// RunScenario runs a scenario. log reads the engine's log up to the end of the timeline, done sees the world before it is closed; either may be nil.
+// RunScenario runs a scenario. log reads the engine's log up to the end of the timeline, done sees the world before it
+// is closed; either may be nil.
 func RunScenario(s *lang.Scenario, keep bool, log func(engine.Entry), done func(*sim.World)) StoryResult {
 	return Play{Scenario: s, Keep: keep, Log: log, Done: done}.Run()
 }

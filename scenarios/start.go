@@ -25,14 +25,16 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 	r := &world.Run{
 		W: w, Cfg: cfg, ByUID: map[core.PodUID]*world.Pod{}, Names: map[string]string{}, Unlinked: map[string]bool{},
 		Written: map[string]any{}, Exclusive: map[string]bool{}, Denied: map[string]bool{},
-		Places: map[hal.Key]*world.Place{}, Foreign: map[hal.MountID]world.Foreign{}, ByPath: map[string]*world.Place{}, Leaks: &secrets.Finder{},
+		Places: map[hal.Key]*world.Place{}, Foreign: map[hal.MountID]world.Foreign{}, ByPath: map[string]*world.Place{},
+		Leaks:  &secrets.Finder{},
 		Untold: world.Untold{Framed: map[string]bool{}, Durable: map[string]bool{}},
 		Now:    world.NewObjects(), Last: world.NewObjects(), Heard: world.NewObjects(), Recalled: map[string]any{},
 		Traits:     map[string][]world.Traits{},
 		Shows:      map[any]string{},
 		Registrars: dealings.NewRegistrars(), Disturbed: map[string]hal.Instant{}, Lost: map[string]*world.Pod{},
 		Away: map[string]*world.HandOver{}, Attached: map[string]*world.Attachment{}, IsCut: map[string]bool{},
-		ChangedOf: map[string]hal.Instant{}, Writers: map[string]bool{}, Blocks: map[string]map[string]int{}, Wiped: map[string]bool{},
+		ChangedOf: map[string]hal.Instant{}, Writers: map[string]bool{}, Blocks: map[string]map[string]int{},
+		Wiped: map[string]bool{},
 	}
 	r.Cfg.RootDir, r.Host = lang.RootDir, lang.NodeName
 	r.Cfg.PodUID = func(node, namespace, name string) core.PodUID {

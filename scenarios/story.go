@@ -56,19 +56,21 @@ type story struct {
 // Play is one run of a scenario.
 type Play struct {
 	Scenario *lang.Scenario
-	// Choices makes the choices that the scenario says nothing of; nil makes all of them benign, and no fault can happen but the scenario's own.
+	// Choices makes the choices that the scenario says nothing of; nil makes all of them benign, and no fault can
+	// happen but the scenario's own.
 	Choices sim.Chooser
 	Keep    bool // the trace's records
 	Cover   bool // tell what the run has reached
-	// IsVaried: Choices add to what goes wrong, so the scenario's expectations, which are about the story without that, say nothing of this run: each is
-	// waited for as long as it is in the story, and then the timeline goes on. What can't be done (a container writes that does not run) is left out.
-	// All properties are judged as ever.
+	// IsVaried: Choices add to what goes wrong, so the scenario's expectations, which are about the story without
+	// that, say nothing of this run: each is waited for as long as it is in the story, and then the timeline goes on.
+	// What can't be done (a container writes that does not run) is left out. All properties are judged as ever.
 	IsVaried bool
-	// IsSteady: the play does not hang on how long things take, so that others can come to the same state: calls take no time, each statement comes as
-	// long after the one before as their author wrote, and an expectation is waited for until nothing has happened for as long as it may take.
+	// IsSteady: the play does not hang on how long things take, so that others can come to the same state: calls take
+	// no time, each statement comes as long after the one before as their author wrote, and an expectation is waited
+	// for until nothing has happened for as long as it may take.
 	IsSteady bool
-	// Passes is told of each moment of the play up to calm, after an event, at a statement and at calm itself. The run ends, as if all had gone well, if
-	// it returns false; nil for nobody.
+	// Passes is told of each moment of the play up to calm, after an event, at a statement and at calm itself. The run
+	// ends, as if all had gone well, if it returns false; nil for nobody.
 	Passes func(Moment) bool
 	// Begins is told of the play before anything happens in it: a moment that lasts; nil for nobody.
 	Begins func(Moment)
@@ -128,7 +130,8 @@ func (p Play) Run() StoryResult {
 	t.trustsNoAnswer()
 	t.R.Files, t.R.Probe, t.R.AllWrite, t.R.IsRenamed, t.R.Bare = s.Files, watched(p.Probe), true, true, s.Bare
 	check(t.R, p.Check)
-	t.R.Root.IsTold = slices.ContainsFunc(s.Steps, func(s lang.Step) bool { return s.Words[0] == "start" && s.Words[1] == "with" })
+	t.R.Root.IsTold = slices.ContainsFunc(s.Steps,
+		func(s lang.Step) bool { return s.Words[0] == "start" && s.Words[1] == "with" })
 	if p.Made != nil {
 		p.Made(t.W)
 	}
@@ -168,8 +171,8 @@ func (p Play) Run() StoryResult {
 	}
 	res := StoryResult{
 		Name: s.Name, Violation: t.R.Violation, Events: t.W.Steps(), Calls: t.W.Trace().Count(sim.MarkCall),
-		Faults: t.W.Trace().Count(sim.MarkFault), Crashes: t.R.Actual.Crashes, Hash: t.W.Trace().Hash(), Lasted: t.W.Now().Sub(0),
-		Coverage: t.R.Cover,
+		Faults: t.W.Trace().Count(sim.MarkFault), Crashes: t.R.Actual.Crashes, Hash: t.W.Trace().Hash(),
+		Lasted: t.W.Now().Sub(0), Coverage: t.R.Cover,
 	}
 	res.Stale = t.stale()
 	return res
@@ -179,7 +182,8 @@ func (p Play) Run() StoryResult {
 func (t *story) stale() (all []string) {
 	for i, f := range t.S.Faults {
 		if t.met[i] < f.Nth && !t.leaves(f.Line) && !t.IsVaried {
-			all = append(all, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends%s", f.Line, f.Text, t.others(i)))
+			all = append(all, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends%s", f.Line,
+				f.Text, t.others(i)))
 		}
 	}
 	return all
@@ -395,8 +399,8 @@ func (t *story) passes() bool {
 	return !t.R.IsOver
 }
 
-// pause is how long after the statement before it a statement of a steady play comes, or how long it is waited for: what its author wrote, less what
-// expectations before it may have taken.
+// pause is how long after the statement before it a statement of a steady play comes, or how long it is waited for:
+// what its author wrote, less what expectations before it may have taken.
 func (t *story) pause(i int) time.Duration {
 	before, at := time.Duration(0), time.Duration(0)
 	for j := range i + 1 {
@@ -412,8 +416,8 @@ func (t *story) pause(i int) time.Duration {
 	return max(at-before, 0)
 }
 
-// awaitSteadily lets an expectation become true. It is looked at whenever all is done that is done at one instant. What happens puts off the end of
-// its time, unless something was tried so often that it is tried again and again.
+// awaitSteadily lets an expectation become true. It is looked at whenever all is done that is done at one instant.
+// What happens puts off the end of its time, unless something was tried so often that it is tried again and again.
 func (t *story) awaitSteadily() {
 	patience := t.end.Sub(t.W.Now())
 	for t.does(t.step) != "" && t.R.Violation == nil && t.W.Now() < t.end {
@@ -478,5 +482,6 @@ func (t *story) fail(why string) {
 	if t.play.IsVaried {
 		return
 	}
-	t.R.Fail("expect", strings.TrimPrefix(t.step.String(), "expect "), t.S.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
+	t.R.Fail("expect", strings.TrimPrefix(t.step.String(), "expect "), t.S.Name,
+		fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
 }

@@ -125,7 +125,10 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 			":3: csi.callTimeout: 30 has no unit; write 30s",
 		},
 		{"short time", configHead + "csi: {callTimeout: 30ms}", ":3: csi.callTimeout: 30ms is not between 1s and 1h"},
-		{"late window of a driver", configHead + "csi: {perDriver: {a.b: {lateWindow: -1s}}}", "csi.perDriver.a.b.lateWindow: -1s"},
+		{
+			"late window of a driver", configHead + "csi: {perDriver: {a.b: {lateWindow: -1s}}}",
+			"csi.perDriver.a.b.lateWindow: -1s",
+		},
 		{"driver name", configHead + "csi: {perDriver: {a/b: {}}}", "the driver's name has characters outside"},
 		{"bad size", configHead + "journalBytes: much", `:3: journalBytes: "much" is not a size like 4Mi`},
 		{"list for a value", configHead + "nodeName: [a]", ":3: nodeName: must be one value"},
@@ -162,7 +165,8 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 	}
 }
 
-// volnode tells all errors of a file at once, a line for each, in the order of the file. It checks the values once all keys and types are right.
+// volnode tells all errors of a file at once, a line for each, in the order of the file. It checks the values once all
+// keys and types are right.
 func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	told := func(text string) string {
@@ -178,7 +182,8 @@ func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
 		`F:4: mountNamespace: "x" is neither host nor own`+"\n"+`F:5: csi.callTimeout: 1ms is not between 1s and 1h`+"\n"+
 		`F:5: csi.lateWindow: 2h0m0s is not between 0s and 1h`,
 		told("socket: s\nmountNamespace: x\ncsi: {callTimeout: 1ms, settle: 2h}\n"))
-	require.Equal(t, `F:3: rootDir: "/srv/volnode/" is not in its shortest form; write "/srv/volnode"`, told("rootDir: /srv/volnode/\n"))
+	require.Equal(t, `F:3: rootDir: "/srv/volnode/" is not in its shortest form; write "/srv/volnode"`,
+		told("rootDir: /srv/volnode/\n"))
 }
 
 func TestBadConfigurationEndsWith78(t *testing.T) {
@@ -196,7 +201,8 @@ func TestBadConfigurationEndsWith78(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o666))
 	r = volnode(t, "run", "--config", path)
 	require.Equal(t, exitConfig, r.status)
-	require.Contains(t, r.errOut, "writable by users other than root (mode 0666): check its content, then chmod go-w "+path)
+	require.Contains(t, r.errOut,
+		"writable by users other than root (mode 0666): check its content, then chmod go-w "+path)
 
 	require.NoError(t, os.Chown(path, nobody, nobody))
 	r = volnode(t, "run", "--config", path)

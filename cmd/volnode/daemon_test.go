@@ -137,7 +137,8 @@ func TestAWaitIsForTheDaemonToCome(t *testing.T) {
 	e := r.ask("wait", "pod/demo/web", "--timeout=300ms")
 	require.Equal(t, exitUnreachable, e.status)
 	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
-	require.Contains(t, e.errOut, "pod/demo/web: no daemon answered within 300ms whether it is ready: no volnode serves "+r.socket())
+	require.Contains(t, e.errOut,
+		"pod/demo/web: no daemon answered within 300ms whether it is ready: no volnode serves "+r.socket())
 
 	wait := func(args ...string) <-chan ended {
 		result := make(chan ended, 1)

@@ -15,9 +15,15 @@ import (
 // describe says whose deletions it lists: earlier pods of the name may have had the data. It shows the last few.
 func TestDescribeSaysWhoseDeletionsItLists(t *testing.T) {
 	describe := func(n int) string {
-		a := describeAnswer{Pods: []engine.PodStatus{{Namespace: "default", Name: "web", UID: "u", State: engine.Ready}}}
+		a := describeAnswer{Pods: []engine.PodStatus{{
+			Namespace: "default", Name: "web", UID: "u",
+			State: engine.Ready,
+		}}}
 		for i := range n {
-			a.Deletions = append(a.Deletions, deletions.Entry{Path: fmt.Sprintf("/data/%d", i), UID: "u", Volume: "scratch"})
+			a.Deletions = append(a.Deletions, deletions.Entry{
+				Path: fmt.Sprintf("/data/%d", i), UID: "u",
+				Volume: "scratch",
+			})
 		}
 		var out bytes.Buffer
 		printDescription(&out, a)
@@ -25,7 +31,8 @@ func TestDescribeSaysWhoseDeletionsItLists(t *testing.T) {
 	}
 	require.NotContains(t, describe(0), "deleted")
 	one := describe(1)
-	require.Contains(t, one, "\ndeleted data of this pod, or of earlier pods of its name (1 deletion):\n\ndeleted /data/0\n")
+	require.Contains(t, one,
+		"\ndeleted data of this pod, or of earlier pods of its name (1 deletion):\n\ndeleted /data/0\n")
 	many := describe(12)
 	require.Contains(t, many, "\ndeleted data of this pod, or of earlier pods of its name (12 deletions, "+
 		"the last 5 are below; -o json has all):\n\ndeleted /data/7\n")

@@ -144,7 +144,8 @@ func (c covered) tell(w io.Writer) {
 			strings.Join(c.Unmet, " · "))
 	}
 	for _, g := range c.Refuted {
-		fmt.Fprintf(w, "\nWRONG: %s was reached, and scenarios/coverage/gaps.go says why that can't be: %s\n", g.Item, g.Why)
+		fmt.Fprintf(w, "\nWRONG: %s was reached, and scenarios/coverage/gaps.go says why that can't be: %s\n", g.Item,
+			g.Why)
 	}
 }
 

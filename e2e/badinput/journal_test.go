@@ -136,7 +136,8 @@ func TestFailingFsync(t *testing.T) {
 	require.True(t, n.agent.Serves())
 	why := n.journalWhy()
 	t.Log(why)
-	require.Contains(t, why, "not writable; volnode starts no operation: fsync "+filepath.Join(n.Root, "volnode/journal"))
+	require.Contains(t, why, "not writable; volnode starts no operation: fsync "+filepath.Join(n.Root,
+		"volnode/journal"))
 	require.Contains(t, why, "input/output error")
 	n.Wait(web, "ready") // what runs needs nothing written
 	n.Apply("zweite.yaml", second())

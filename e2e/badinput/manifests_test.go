@@ -60,7 +60,10 @@ var badFiles = []struct{ name, text, why string }{
 		"tabs.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n \tnamespace: b\n",
 		"document 1, line 5: a tab is in the indentation",
 	},
-	{"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "document 1, line 3: not valid JSON: unexpected end of JSON input"},
+	{
+		"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n",
+		"document 1, line 3: not valid JSON: unexpected end of JSON input",
+	},
 	{"text.yaml", "hello\n", "not an object with apiVersion and kind"},
 	{"empty.yaml", "\n", "holds no object; if it should hold none, remove the file"},
 	{"binary.yaml", "\x00\x01\x02", "control characters are not allowed"},
@@ -192,7 +195,8 @@ func TestMissingDirectory(t *testing.T) {
 	require.Equal(t, 78, n.agent.Exit())
 	text, err := os.ReadFile(n.agent.Log)
 	require.NoError(t, err)
-	require.Contains(t, string(text), "manifest directory "+n.Manifests+" does not exist; volnode keeps all volumes; run mkdir -p")
+	require.Contains(t, string(text),
+		"manifest directory "+n.Manifests+" does not exist; volnode keeps all volumes; run mkdir -p")
 	n.unharmed()
 	require.NoError(t, os.Rename(away, n.Manifests))
 	n.agent = n.Start()
@@ -219,9 +223,18 @@ func TestHostileFields(t *testing.T) {
 		why    string
 	}{
 		{"driver", engine.Blocked, `PersistentVolume far spec.csi.driver: "../../evil"`},
-		{"secret", engine.Blocked, `PersistentVolume leak spec.csi.nodeStageSecretRef.name: "../x" has characters outside`},
-		{"claim", engine.Blocked, `spec.volumes[claim].persistentVolumeClaim.claimName: "../../x" has characters outside`},
-		{"root", engine.Blocked, `spec.volumes[root].hostPath.path: "/tmp/../etc" contains ".."; write the path without it`},
+		{
+			"secret", engine.Blocked,
+			`PersistentVolume leak spec.csi.nodeStageSecretRef.name: "../x" has characters outside`,
+		},
+		{
+			"claim", engine.Blocked,
+			`spec.volumes[claim].persistentVolumeClaim.claimName: "../../x" has characters outside`,
+		},
+		{
+			"root", engine.Blocked,
+			`spec.volumes[root].hostPath.path: "/tmp/../etc" contains ".."; write the path without it`,
+		},
 		{"nfs", engine.Blocked, "spec.volumes[nfs].nfs: volnode does not serve this source; it serves " +
 			"persistentVolumeClaim, csi, emptyDir and hostPath"},
 		{"handle", engine.Waiting, "NOT_FOUND"}, // a handle may be any text: it goes into paths hashed

@@ -93,7 +93,8 @@ func TestDirectoryAboveVolumesIsMountedOver(t *testing.T) {
 			n.Remove("web.yaml")
 			n.agent.AwaitStatus("a rung that is Stuck", func(s engine.Status) bool {
 				return slices.ContainsFunc(s.Rungs, func(r engine.RungStatus) bool {
-					return r.Kind == "emptydir" && r.State == engine.Stuck && strings.Contains(r.Why, "hides the volume's path")
+					return r.Kind == "emptydir" && r.State == engine.Stuck &&
+						strings.Contains(r.Why, "hides the volume's path")
 				})
 			})
 			n.foreignStays(at)

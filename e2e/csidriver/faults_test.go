@@ -129,8 +129,10 @@ func TestRulesParseBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	for text, want := range map[string]string{
-		`{}`:                                     "line 1: the file is a list of rules, each between { and }; this " + "is an object",
-		`[{}]`:                                   "a rule has no method; write the RPC, like NodeStageVolume, or * " + "for any",
+		`{}`: "line 1: the file is a list of rules, each between { and }; this " +
+			"is an object",
+		`[{}]`: "a rule has no method; write the RPC, like NodeStageVolume, or * " +
+			"for any",
 		`[{"method":"*","crash":"later"}]`:       `crash "later": want before or after`,
 		`[{"method":"*","reply":"x"}]`:           `reply "x": want empty, wrong-type, garbage, huge or unknown-enum`,
 		`[{"method":"NodeStageVolum"}]`:          `method: there is no RPC "NodeStageVolum"; did you mean NodeStageVolume?`,

@@ -70,7 +70,8 @@ func TestKilledAgent(t *testing.T) {
 
 	rung := rungOf(h.Status(), stuckKey)
 	require.Equal(t, engine.Stuck, rung.State)
-	require.Contains(t, rung.Why, fmt.Sprintf("helper of an earlier run still runs: pid %d (state D): mkdir %s/logs", helper.PID,
+	require.Contains(t, rung.Why, fmt.Sprintf("helper of an earlier run still runs: pid %d (state D): mkdir %s/logs",
+		helper.PID,
 		frozen.Path))
 	require.Equal(t, "waits for a helper process of an earlier run to end", rung.Next)
 	text, _, status := h.Run("status", "-o", "wide")

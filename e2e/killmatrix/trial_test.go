@@ -34,7 +34,8 @@ const (
 // node makes a host with a driver and all objects but the pods.
 func node(t *testing.T) *host.Host {
 	h := host.New(t)
-	h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.LateWindow = 1500*time.Millisecond, 1500*time.Millisecond,
+	h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.LateWindow = 1500*time.Millisecond,
+		1500*time.Millisecond,
 		500*time.Millisecond
 	h.StartDriver("--volume=" + volume + "=dir")
 	h.Apply("driver.yaml", host.DriverObject)

@@ -243,8 +243,8 @@ func (r *rung) isBare() bool { return r.Pod != "" && len(r.Below) == 0 }
 
 // siblings returns the rungs of the same volume that constrain r without a dependency: for a pod's rung that depends on
 // nothing, the rungs that pods share, and the other way round. A driver may come back without staging, or its stage was
-// not found. Then the pods' rungs depend on nothing, but CSI still forbids to unstage before all of them are unpublished
-// (CSI, NodeUnstageVolume).
+// not found. Then the pods' rungs depend on nothing, but CSI still forbids to unstage before all of them are
+// unpublished (CSI, NodeUnstageVolume).
 func (c *Core) siblings(r *rung) []*rung {
 	if r.Pod != "" && !r.isBare() {
 		return nil
@@ -275,8 +275,8 @@ func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	return fs
 }
 
-// isGone reports whether r is Absent for good: its last teardown began after every setup had ended, and no call or helper
-// can act on it any more. Waits, status, plan and GetVolumesInUse all mean this by gone.
+// isGone reports whether r is Absent for good: its last teardown began after every setup had ended, and no call or
+// helper can act on it any more. Waits, status, plan and GetVolumesInUse all mean this by gone.
 func (r *rung) isGone() bool {
 	return r.trust == clean && len(r.calls) == 0 && r.op == nil && r.child == ""
 }

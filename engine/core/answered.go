@@ -61,22 +61,22 @@ func (r *rung) remembers(v Verb) hal.Instant {
 	return r.answered[side(v)].until
 }
 
-// awaitsEffect: r is down, and only a setup that was answered with an error could bring it up. A teardown may still act:
-// that brings nothing up.
+// awaitsEffect: r is down, and only a setup that was answered with an error could bring it up. A teardown may still
+// act: that brings nothing up.
 func (r *rung) awaitsEffect() bool {
 	return r.remembers(SetUp) != 0 && r.trust == clean && r.bound(SetUp) == 0 && r.op == nil &&
 		r.child == ""
 }
 
-// sweeps: a setup that ended with an error may have left something, and nobody has inspected the place since core forgot
-// that call. If another volume has the place, an inspection cannot tell.
+// sweeps: a setup that ended with an error may have left something, and nobody has inspected the place since core
+// forgot that call. If another volume has the place, an inspection cannot tell.
 func (c *Core) sweeps(r *rung) bool { return r.sweep && c.rival(r) == nil }
 
 // isRemembered: nothing of r is left, and a setup that was answered with an error is remembered.
 func (r *rung) isRemembered() bool { return r.remembers(SetUp) != 0 && r.isGone() }
 
-// isPast: nobody wants r, it has left nothing, and core remembers it only to see whether its actor keeps to its answers.
-// No view shows it.
+// isPast: nobody wants r, it has left nothing, and core remembers it only to see whether its actor keeps to its
+// answers. No view shows it.
 func (c *Core) isPast(r *rung) bool { return r.isRemembered() && c.desire(r) == unwanted }
 
 // forgets drops the remembered calls whose bound has passed, or whose actor is dead.

@@ -18,8 +18,8 @@ const (
 	answeredMax = 4 * time.Second
 	answeredFor = 10 * time.Minute
 
-	// unwrittenPause is the first wait after a write that failed. It doubles up to unwrittenMax, until a write succeeds: see
-	// [Written].
+	// unwrittenPause is the first wait after a write that failed. It doubles up to unwrittenMax, until a write
+	// succeeds: see [Written].
 	unwrittenPause = 2 * time.Second
 	unwrittenMax   = 64 * time.Second
 )
@@ -65,8 +65,8 @@ func (b *backoff) pause(now hal.Instant, key hal.Key, v Verb) {
 	b.until = now.Add(d - jitter(d, key, v, b.attempts+int(b.pauses)-1))
 }
 
-// written shortens the waits that writes which failed have begun: one write that succeeds does not say that the next will,
-// so none is shorter than the first of them.
+// written shortens the waits that writes which failed have begun: one write that succeeds does not say that the next
+// will, so none is shorter than the first of them.
 func (c *Core) written() {
 	for _, r := range c.sorted() {
 		for _, v := range [2]Verb{SetUp, TearDown} {

@@ -76,7 +76,8 @@ func (c *Core) land(f *flight) {
 	}
 }
 
-// markConcurrent notes which operations on one volume are in flight together: an ABORTED among them shows a serial actor.
+// markConcurrent notes which operations on one volume are in flight together: an ABORTED among them shows a serial
+// actor.
 func (c *Core) markConcurrent(r *rung) {
 	if r.Volume == "" || r.op.Verb == Inspect {
 		return
@@ -330,8 +331,8 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 	c.open[in.ID] = r
 }
 
-// resetAbove lets the rungs that depend on r try at once, because r changed. If they make r fall again and again, the wait
-// of fall sets the pace.
+// resetAbove lets the rungs that depend on r try at once, because r changed. If they make r fall again and again, the
+// wait of fall sets the pace.
 func (c *Core) resetAbove(r *rung) {
 	for _, a := range c.above[r.Key] {
 		a.clearBackoff(SetUp)

@@ -112,7 +112,8 @@ func New(s Start) *Core {
 		c.recall(rec, fp, ok)
 		c.doubtBoot(rec, found)
 	}
-	c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans), func(orphan Rung) bool { return c.rungs[orphan.Key] != nil }))
+	c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans),
+		func(orphan Rung) bool { return c.rungs[orphan.Key] != nil }))
 	for _, child := range s.Children {
 		c.childSeen(child)
 	}

@@ -168,7 +168,8 @@ func TestPlan(t *testing.T) {
 	require.Empty(t, c.Plan(core.Unwanted{Pod: "p"}), "its containers may still run")
 }
 
-// The first record of a ladder asks for the room that the others will need, one publish included; a teardown never asks.
+// The first record of a ladder asks for the room that the others will need, one publish included; a teardown never
+// asks.
 func TestRoom(t *testing.T) {
 	c := core.New(core.Start{Now: second, Boot: "b"})
 	c.Step(second, core.AllSynced{})
@@ -303,7 +304,8 @@ func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	up(c)
 	c.Step(second, done(2, "mount 5"))
 	b := c.Step(second, core.Observed{Key: "publish", Fingerprint: "mount 9", Since: c.Seq()})
-	require.Equal(t, "mount 9", b.Start[0].Seen, "another's mount over a rung that is up was there before the next call")
+	require.Equal(t, "mount 9", b.Start[0].Seen,
+		"another's mount over a rung that is up was there before the next call")
 
 	c = core.New(core.Start{Now: second, Boot: "b"})
 	up(c)

@@ -24,8 +24,8 @@ type desire uint8
 
 const (
 	unwanted desire = iota
-	// held: not wanted, but containers may still use it, or not all volumes of its pod are resolved. Core neither sets it
-	// up nor tears it down.
+	// held: not wanted, but containers may still use it, or not all volumes of its pod are resolved. Core neither sets
+	// it up nor tears it down.
 	held
 	wanted
 )
@@ -67,12 +67,13 @@ func (c *Core) desire(r *rung) desire {
 	return unwanted
 }
 
-// unresolved reports whether r may be a volume that is not resolved: its pod is wanted and has such a volume, and wants no
-// other volume at the path of r.
+// unresolved reports whether r may be a volume that is not resolved: its pod is wanted and has such a volume, and
+// wants no other volume at the path of r.
 func (c *Core) unresolved(r *rung) bool {
-	return r.ownPod != nil && r.ownPod.wanted && !r.ownPod.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
-		return slices.Contains(o.pods, r.ownPod)
-	})
+	return r.ownPod != nil && r.ownPod.wanted && !r.ownPod.complete &&
+		!slices.ContainsFunc(r.rivals, func(o *rung) bool {
+			return slices.Contains(o.pods, r.ownPod)
+		})
 }
 
 // givesWay reports whether a wanted rung below r, or a sibling, must go down before it can come up, and waits for r. A
@@ -279,8 +280,8 @@ func (c *Core) gone(uid PodUID) {
 	c.touch(p)
 }
 
-// recordFreed writes that no container uses the rungs of a pod that core does not tear down at once. The pod may be wanted
-// again in the next run, and nobody repeats to that run that the containers have ended.
+// recordFreed writes that no container uses the rungs of a pod that core does not tear down at once. The pod may be
+// wanted again in the next run, and nobody repeats to that run that the containers have ended.
 func (c *Core) recordFreed() {
 	if c.freed == nil {
 		return

@@ -13,10 +13,10 @@
 //	held     │ nothing: not wanted, but containers may still run on it
 //	unwanted │ Present, Unknown → (look) → tear down     Absent → forget it, once no call may still act on it
 //
-// A call without a known end may still act (fence.go). Core undoes such a setup at once, and once more at its bound. It may
-// only repeat such a teardown, and the next setup waits for its end. The journal names each effect before the operation
-// starts (journal lines of [Batch]). So a restart is [New] with the records and what is mounted on the node, and then the
-// same reconcile.
+// A call without a known end may still act (fence.go). Core undoes such a setup at once, and once more at its bound.
+// It may only repeat such a teardown, and the next setup waits for its end. The journal names each effect before the
+// operation starts (journal lines of [Batch]). So a restart is [New] with the records and what is mounted on the node,
+// and then the same reconcile.
 //
 // docs/laws.md has the rules that core keeps, each with the events that force it. "laws 4.2" cites one of them.
 //

@@ -37,8 +37,8 @@ type (
 		Fingerprint string
 		Since       uint64
 	}
-	// Covered: these mounts, which are no volumes, hide what is below their paths. They replace those of the last Covered.
-	// Core neither sets up, tears down nor inspects what they hide, and no pod that needs it is ready.
+	// Covered: these mounts, which are no volumes, hide what is below their paths. They replace those of the last
+	// Covered. Core neither sets up, tears down nor inspects what they hide, and no pod that needs it is ready.
 	Covered struct{ By []Cover }
 	// Discovered: what a start could not look at was looked at again. Strays are what an earlier life has left there
 	// without a record. Hidden and Unseen come in place of what was told before.

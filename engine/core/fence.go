@@ -91,11 +91,11 @@ func (c *Core) actorGone(actor, instance string) {
 	}
 }
 
-// learnFromReply takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was
-// ABORTED by the same process, so that call was at work; a still later repeat was answered OK, so it no longer is. An
-// error proves nothing of another call: it may have been given before the actor was at the volume. An ABORTED while
-// other calls of ours were in flight on the volume, or could act on it when the repeat was sent, may speak of those and
-// proves nothing; nor does an answer of an actor that acts after it has answered.
+// learnFromReply takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat
+// of it was ABORTED by the same process, so that call was at work; a still later repeat was answered OK, so it no
+// longer is. An error proves nothing of another call: it may have been given before the actor was at the volume. An
+// ABORTED while other calls of ours were in flight on the volume, or could act on it when the repeat was sent, may
+// speak of those and proves nothing; nor does an answer of an actor that acts after it has answered.
 func (c *Core) learnFromReply(r *rung, in *flight, res Result) {
 	isProof := in.Verb != Inspect && (res.Answer == Final || res.Answer == Aborted) && res.Instance != ""
 	if !isProof || c.acted(r) || !in.sole {

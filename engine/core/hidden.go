@@ -83,10 +83,10 @@ func (c *Core) discovered(e Discovered) {
 	}
 }
 
-// addOrphans takes in rungs that no record tells of, and fences what an earlier run's last calls may still do to them (laws
-// 4.4). A setup of each may come. So may a teardown of what pods share, where nothing is above it: an unstage is sent only
-// once all publishes are gone. A teardown of a pod's own rung is not minded: its containers may run, and each loss of the
-// journal would keep them waiting.
+// addOrphans takes in rungs that no record tells of, and fences what an earlier run's last calls may still do to them
+// (laws 4.4). A setup of each may come. So may a teardown of what pods share, where nothing is above it: an unstage is
+// sent only once all publishes are gone. A teardown of a pod's own rung is not minded: its containers may run, and
+// each loss of the journal would keep them waiting.
 func (c *Core) addOrphans(orphans []Rung) {
 	for _, orphan := range orphans {
 		c.addOrphan(orphan)

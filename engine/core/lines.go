@@ -55,8 +55,8 @@ func (r *rung) within(deadline hal.Instant) hal.Instant {
 	return deadline.Add(r.Limits.LateWindow)
 }
 
-// writeRecord writes what is known after an operation or a fence has ended. None of it needs to be durable at once: what is
-// on disk claims more.
+// writeRecord writes what is known after an operation or a fence has ended. None of it needs to be durable at once:
+// what is on disk claims more.
 func (c *Core) writeRecord(r *rung) {
 	if r.op != nil {
 		return // the line of its own end will say it

@@ -449,8 +449,8 @@ func (m *machine) heal() {
 }
 
 // toRest runs until nothing is in flight and no wait is left but refreshes, within the bound of the laws and without a
-// storm of calls: 30 for each rung, and an inspection and a call each 2 s while an abandoned call has the lock of its driver,
-// which answers ABORTED (law 2.3: that costs backoff, of 4 s at the longest).
+// storm of calls: 30 for each rung, and an inspection and a call each 2 s while an abandoned call has the lock of its
+// driver, which answers ABORTED (law 2.3: that costs backoff, of 4 s at the longest).
 func (m *machine) toRest() {
 	n := hal.Instant(len(m.c.View()))
 	limit := m.now.Add(4*time.Minute) + 2*(n+1)*hal.Instant(122*time.Second)

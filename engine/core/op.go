@@ -22,8 +22,8 @@ const (
 
 func (v Verb) String() string { return [...]string{"inspect", "setup", "refresh", "teardown"}[v] }
 
-// Foundation is one rung below the rung that an operation acts on, as core knew it when it decided. For a teardown, it may
-// be a rung that was lost, as core knew it last in this boot.
+// Foundation is one rung below the rung that an operation acts on, as core knew it when it decided. For a teardown, it
+// may be a rung that was lost, as core knew it last in this boot.
 type Foundation struct {
 	Key         hal.Key
 	Kind        Kind
@@ -106,8 +106,8 @@ type Result struct {
 	Short     string      // with Done: what is missing, "" for nothing; the rung is Present and Degraded
 	RefreshBy hal.Instant // with Done: when the setup must be repeated; 0 is never
 
-	// BelowUnknown: the actor says that what the rung depends on is not there. The rungs below become Unknown, whatever an
-	// inspection shows.
+	// BelowUnknown: the actor says that what the rung depends on is not there. The rungs below become Unknown,
+	// whatever an inspection shows.
 	BelowUnknown bool
 	// AboveUnknown, of a teardown: the actor says that something depends on the rung. The wanted rungs above become
 	// Unknown.

@@ -67,8 +67,8 @@ func (c *Core) alone(r *rung) (decision, bool) {
 	return waitOn(whyPlace, o.Key), false
 }
 
-// displace makes what another volume has at a path of r Unknown, whatever an inspection shows: an operation on r has acted
-// there.
+// displace makes what another volume has at a path of r Unknown, whatever an inspection shows: an operation on r has
+// acted there.
 func (c *Core) displace(r *rung) {
 	for _, o := range r.rivals {
 		if !o.isGone() {
@@ -93,8 +93,8 @@ func (c *Core) unused(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// isAbove reports whether r came to their path after o. Both may have left something there. The one that was seen mounted
-// came last; if neither was, the one with the later first intent.
+// isAbove reports whether r came to their path after o. Both may have left something there. The one that was seen
+// mounted came last; if neither was, the one with the later first intent.
 func (r *rung) isAbove(o *rung) bool {
 	if o.state == Present || r.state == Present {
 		return o.state != Present

@@ -55,7 +55,8 @@ func (c *Core) disown(r *rung) {
 }
 
 func (p *plight) isOver() bool {
-	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused && !p.denied && !p.panicked &&
+	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused &&
+		!p.denied && !p.panicked &&
 		len(p.calls) == 0 && p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) &&
 		p.up == (backoff{}) && p.down == (backoff{}) && p.falls == (backoff{}) &&
 		len(p.droppedBelow)+len(p.vacates)+len(p.rivals) == 0

@@ -119,8 +119,8 @@ func (m *machine) checkAnnounced(op core.Op, spec core.Rung) {
 	}
 }
 
-// checkTearDown: nothing goes down before every source is synced, under a container, or under something that is not gone
-// for good.
+// checkTearDown: nothing goes down before every source is synced, under a container, or under something that is not
+// gone for good.
 func (m *machine) checkTearDown(op core.Op, spec core.Rung) {
 	if !m.synced {
 		m.t.Fatalf("%s before every source is synced", op)

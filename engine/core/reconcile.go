@@ -7,12 +7,13 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// decision is what core does next about one rung: it starts an operation, or waits, for a reason, perhaps until an instant.
+// decision is what core does next about one rung: it starts an operation, or waits, for a reason, perhaps until an
+// instant.
 type decision struct {
 	act  bool
 	drop bool // forget the rung: it has left nothing, and nobody wants it
-	// isWanted: the rung was wanted when this was decided. One that was not, and waits for those above it, asks nobody to
-	// give way.
+	// isWanted: the rung was wanted when this was decided. One that was not, and waits for those above it, asks nobody
+	// to give way.
 	isWanted bool
 	verb     Verb
 	why      why
@@ -37,9 +38,9 @@ const maxRounds = 10000
 // reconcile decides on every marked rung until nothing is left to decide. Rungs are taken in the order of their keys,
 // round by round.
 //
-// Each round has a cause in the round before: an operation that starts, a fence that ends, a rung that goes. A ladder is
-// a few rungs high, so after maxRounds the decisions loop for ever. The panic is better than an agent that hangs here
-// without a message.
+// Each round has a cause in the round before: an operation that starts, a fence that ends, a rung that goes. A ladder
+// is a few rungs high, so after maxRounds the decisions loop for ever. The panic is better than an agent that hangs
+// here without a message.
 func (c *Core) reconcile() {
 	for rounds := 0; len(c.dirty) > 0 || c.admit(); rounds++ {
 		if rounds > maxRounds {
@@ -93,8 +94,8 @@ func (c *Core) decide(r *rung) {
 	c.timers.set(r, at)
 }
 
-// next decides about a rung. It starts nothing while another's mount hides the place, because the operation would act on
-// that mount. It starts nothing either before volnode could read the place.
+// next decides about a rung. It starts nothing while another's mount hides the place, because the operation would act
+// on that mount. It starts nothing either before volnode could read the place.
 func (c *Core) next(r *rung) decision {
 	d := c.choose(r)
 	if r.veiled && (d.act || d.drop) {
@@ -199,8 +200,8 @@ func (c *Core) nextPresent(r *rung, change OnChange) decision {
 	return c.try(r, Refresh, whyRefresh)
 }
 
-// nextRebuild decides on a wanted rung that must go down before it can be as wanted. Core tears down nothing under a live
-// container.
+// nextRebuild decides on a wanted rung that must go down before it can be as wanted. Core tears down nothing under a
+// live container.
 func (c *Core) nextRebuild(r *rung) decision {
 	if c.live(r) {
 		switch {
@@ -219,8 +220,9 @@ func (c *Core) nextRebuild(r *rung) decision {
 	return c.takeDown(r, whyRebuild)
 }
 
-// nextDropBelow decides on a wanted rung whose record names a dependency that it does not want any more: after a reboot, a
-// driver that has come back without staging makes no stage. The rung goes down as recorded, and comes up as wanted.
+// nextDropBelow decides on a wanted rung whose record names a dependency that it does not want any more: after a
+// reboot, a driver that has come back without staging makes no stage. The rung goes down as recorded, and comes up as
+// wanted.
 func (c *Core) nextDropBelow(r *rung) decision {
 	if d, ok := c.uncovered(r); !ok {
 		return d
@@ -254,8 +256,8 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	return decision{drop: true}
 }
 
-// takeDown starts the teardown of a rung on which nothing depends. If no intent of this boot has inspected its place, an
-// inspection comes first, so that the teardown can tell a foreign mount from its own.
+// takeDown starts the teardown of a rung on which nothing depends. If no intent of this boot has inspected its place,
+// an inspection comes first, so that the teardown can tell a foreign mount from its own.
 func (c *Core) takeDown(r *rung, w why) decision {
 	if c.synced && r.Intent && !r.inspected {
 		return c.try(r, Inspect, w)
@@ -289,8 +291,8 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	return act(v, w)
 }
 
-// undisturbed reports whether no operation runs on the rungs that v on r touches; if one does, it names that rung. A setup
-// uses only what is Present below it, so a login to a dead portal does not delay the good path.
+// undisturbed reports whether no operation runs on the rungs that v on r touches; if one does, it names that rung. A
+// setup uses only what is Present below it, so a login to a dead portal does not delay the good path.
 func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	for _, o := range r.rivals {
 		if o.op != nil || o.child != "" {
@@ -311,8 +313,8 @@ func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	return "", true
 }
 
-// foundation reports whether enough of what r depends on is up and stays up. A rung that depends on nothing waits until no
-// sibling may still go down.
+// foundation reports whether enough of what r depends on is up and stays up. A rung that depends on nothing waits
+// until no sibling may still go down.
 func (c *Core) foundation(r *rung) (decision, bool) {
 	need, up := int(r.Need), 0
 	if need == 0 {
@@ -340,8 +342,8 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// isStable reports whether a rung that is up will stay as it is: it needs no rebuild, no refresh is due that has not failed
-// yet, and no other volume may be at its path.
+// isStable reports whether a rung that is up will stay as it is: it needs no rebuild, no refresh is due that has not
+// failed yet, and no other volume may be at its path.
 func (c *Core) isStable(b *rung) bool {
 	if c.rival(b) != nil {
 		return false
@@ -358,8 +360,9 @@ func (c *Core) isStable(b *rung) bool {
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
 }
 
-// uncovered reports whether all rungs that depend on r, and all its siblings, are Absent for good, and no sibling is about
-// to come up. Core may repeat an unstage without an answer for ever, and each repeat would keep such a sibling waiting.
+// uncovered reports whether all rungs that depend on r, and all its siblings, are Absent for good, and no sibling is
+// about to come up. Core may repeat an unstage without an answer for ever, and each repeat would keep such a sibling
+// waiting.
 func (c *Core) uncovered(r *rung) (decision, bool) {
 	for _, a := range c.above[r.Key] {
 		if !a.isGone() {
@@ -406,8 +409,8 @@ func (c *Core) deferredTo(r *rung) (o *rung, isClaim bool) {
 	return nil, false
 }
 
-// claim reports whether no other rung is up, or may come up, that would break the exclusive claim of r. A rung that is up
-// stays up. A rung that only a record names counts as well: its setup may be older than the exclusive claim, and no
+// claim reports whether no other rung is up, or may come up, that would break the exclusive claim of r. A rung that is
+// up stays up. A rung that only a record names counts as well: its setup may be older than the exclusive claim, and no
 // source may have named its pod yet.
 func (c *Core) claim(r *rung) (decision, bool) {
 	if r.Exclusive == "" || r.state == Present {

@@ -33,8 +33,8 @@ type Record struct {
 
 	SetUpUntil    hal.Instant // of Boot: the latest bound of setups whose end is not known; 0 is none
 	TearDownUntil hal.Instant // of Boot: the same for teardowns
-	// AnsweredSetUp and AnsweredTearDown are the latest bounds, of Boot, of calls that were answered with an error: they
-	// have ended, as far as their actor can be trusted. 0 is none.
+	// AnsweredSetUp and AnsweredTearDown are the latest bounds, of Boot, of calls that were answered with an error:
+	// they have ended, as far as their actor can be trusted. 0 is none.
 	AnsweredSetUp, AnsweredTearDown hal.Instant
 
 	MayBeUsed bool   // containers may have run on it, until ContainersGone

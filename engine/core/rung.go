@@ -26,8 +26,8 @@ const (
 	OnChangeRebuild
 	// OnChangeGrow: the rung is enlarged in place.
 	OnChangeGrow
-	// OnChangeVoid: as OnChangeRebuild, and for good: core rebuilds the rung even if the former value is wanted again, and
-	// also if it does not know the former value.
+	// OnChangeVoid: as OnChangeRebuild, and for good: core rebuilds the rung even if the former value is wanted again,
+	// and also if it does not know the former value.
 	OnChangeVoid
 )
 
@@ -48,8 +48,8 @@ type Fact struct{ Name, Value string }
 type Limits struct {
 	SetUp    time.Duration // time-out of setup and refresh; 0 is none (class syscall: it ends when it ends)
 	TearDown time.Duration // time-out of tear down
-	// LateWindow is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out
-	// exists.
+	// LateWindow is Z: how long after its deadline a call without a known end may still act. Meaningful where a
+	// time-out exists.
 	LateWindow time.Duration
 	// ActsAfterReply: the operator says that the actor acts after it answers. Then core fences every answer that leaves
 	// the effect open. Core may also find this out itself: see [Core.ActsAfterReply].

@@ -34,7 +34,10 @@ func TestNoStorm(t *testing.T) {
 		"always late": {Outcome: hal.Done, Answer: core.Final, Instance: "i", Fingerprint: "m", RefreshBy: 1},
 	}
 	for name, reply := range replies {
-		for _, side := range []string{"publish is set up", "stage is set up", "publish is torn down", "stage is torn down"} {
+		for _, side := range []string{
+			"publish is set up", "stage is set up", "publish is torn down",
+			"stage is torn down",
+		} {
 			if side[len(side)-5:] != "limbs" && reply.Outcome == hal.Done {
 				continue
 			}

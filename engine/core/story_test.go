@@ -20,20 +20,29 @@ import (
 // A story file tells one sequence of events, and after each what core did about it. Rungs have short names: stage/a,
 // publish/a/p.
 //
-//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [limit=1m] [more]
+//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [limit=1m]
+//
+// [more]
+//
 //	                        the pod wants the volume; more: beside those before; at, stage-at: the paths of its
 //	                        publish and of what is below; limit: of each call
 //	partial pod=p           one of its volumes can't be resolved: what it wanted stays
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
-//	done|notdone|unknown op=N [fp=…] [fenced] [answer=final|aborted] [instance=i] [denied] [mustUndo] [blocked] [short=…]
+//	done|notdone|unknown op=N [fp=…] [fenced] [answer=final|aborted] [instance=i] [denied] [mustUndo] [blocked]
+//
+// [short=…]
+//
 //	answered op=N · actor-gone driver=d instance=i · registered driver=d · refused op=N [unwritten] · written
 //	observe rung=stage/a fp=…       a look at the mount table
 //	child rung=… · child-gone rung=…
 //	advance 500ms                   time passes, with a Wake at each NextWake on the way
 //	sync                            every source is synced
 //	restart [boot=b2] [lost] [found=rung:fp|…] [unread=rung]
-//	                        the agent dies; the next one starts from the journal, unless that is lost, and is not synced
+//	                        the agent dies; the next one starts from the journal, unless that is lost, and is not
+//
+// synced
+//
 //	await pod=p for=ready|gone|all · forget waiter=N · status
 //	finish                          everything in flight, and all that follows, ends Done
 type story struct {
@@ -196,7 +205,8 @@ func (v volume) rungs(uid core.PodUID) []core.Rung {
 				{Name: "token", Value: v.token, OnChange: core.OnChangeRefresh},
 			},
 			Limits: core.Limits{
-				SetUp: cmp.Or(v.limit, 2*time.Minute), TearDown: cmp.Or(v.limit, 2*time.Minute), LateWindow: 2 * time.Minute,
+				SetUp: cmp.Or(v.limit, 2*time.Minute), TearDown: cmp.Or(v.limit, 2*time.Minute),
+				LateWindow:     2 * time.Minute,
 				ActsAfterReply: v.acts,
 			},
 		}
@@ -242,8 +252,8 @@ func (s *story) end(d *datadriven.TestData) {
 	s.step(core.Completed{Op: opArg(d), Result: res})
 }
 
-// finish ends what is in flight, oldest first, until nothing is. An inspection finds what core believes, a setup makes m and
-// its number.
+// finish ends what is in flight, oldest first, until nothing is. An inspection finds what core believes, a setup makes
+// m and its number.
 func (s *story) finish() {
 	for len(s.ops) > 0 {
 		op := s.ops[slices.Min(slices.Collect(maps.Keys(s.ops)))]

@@ -177,8 +177,8 @@ func (c *Core) Classify(now hal.Instant, e Event, f func(Transition)) {
 	}
 }
 
-// classifyWanted is Meets of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it names
-// all.
+// classifyWanted is Meets of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it
+// names all.
 func (c *Core) classifyWanted(e Wanted, key func(hal.Key, Input)) {
 	named := map[hal.Key]bool{}
 	for _, spec := range e.Rungs {

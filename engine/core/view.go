@@ -96,8 +96,8 @@ func (c *Core) HasMounts() bool {
 	})
 }
 
-// PresentRung returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since
-// the Step of that number, so that what was read meanwhile says nothing.
+// PresentRung returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed
+// since the Step of that number, so that what was read meanwhile says nothing.
 func (c *Core) PresentRung(key hal.Key, since uint64) (made []Param, fingerprint string, isBusy, isUp bool) {
 	r := c.rungs[key]
 	if r == nil || r.state != Present {
@@ -195,10 +195,14 @@ func (c *Core) Pods() []PodView {
 	return vs
 }
 
-// Left returns the uids of the pods that may have left something, sorted: the journal has a record, or files are on disk.
+// Left returns the uids of the pods that may have left something, sorted: the journal has a record, or files are on
+// disk.
 func (c *Core) Left() (uids []PodUID) {
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool { return (r.recorded || r.foundOnDisk) && !c.isPast(r) }) {
+		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool {
+			return (r.recorded || r.foundOnDisk) &&
+				!c.isPast(r)
+		}) {
 			uids = append(uids, uid)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A parameter can tie a rung to something outside, such as one attachment of its volume. When the rung wants another value
-// of that parameter, the present setup is void. It stays void if the first value comes back, and over restarts: a volume
-// that was detached in between has another device.
+// A parameter can tie a rung to something outside, such as one attachment of its volume. When the rung wants another
+// value of that parameter, the present setup is void. It stays void if the first value comes back, and over restarts:
+// a volume that was detached in between has another device.
 
 // voided is the value of a parameter of a rung that is void. No ladder wants it.
 const voided = "(void)"
@@ -51,8 +51,8 @@ func (r *rung) isVoid() bool {
 	})
 }
 
-// fails reports whether what an inspection has found is what r was, on a filesystem that has failed since: then it goes before
-// the next setup, which would bring up the same again, and nothing new is made upon it.
+// fails reports whether what an inspection has found is what r was, on a filesystem that has failed since: then it
+// goes before the next setup, which would bring up the same again, and nothing new is made upon it.
 func (c *Core) fails(r *rung, fingerprint string) bool {
 	if !hal.HasFailed(fingerprint, r.fingerprint) {
 		return false

@@ -49,8 +49,8 @@ func (c *Core) touch(p *pod) {
 	}
 }
 
-// wake puts the waiters whose condition holds into the batch. They wake after the lines of the batch are written, so that
-// the confirmed record comes before Ready.
+// wake puts the waiters whose condition holds into the batch. They wake after the lines of the batch are written, so
+// that the confirmed record comes before Ready.
 func (c *Core) wake() {
 	touched := c.touched
 	c.touched = c.touched[:0]

@@ -254,7 +254,8 @@ func (r reading) Read(c hal.Call, at string, limit int64) ([]byte, error) {
 
 func (r reading) Now() hal.Instant { return *r.now }
 
-// Entries that follow each other at once do not each cost a reading of the log; who overwrites it is found all the same.
+// Entries that follow each other at once do not each cost a reading of the log; who overwrites it is found all the
+// same.
 func TestTheLogIsNotComparedAtEachWrite(t *testing.T) {
 	w := sim.New(sim.Config{})
 	defer w.Close()

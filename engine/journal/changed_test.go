@@ -145,7 +145,8 @@ func TestCutShortBehindAnotherDamage(t *testing.T) {
 	require.Equal(t, []hal.Key{stage(2).Rung.Key}, loaded.Doubtful)
 }
 
-// Foreign bytes over the length and the end of the last frame are no write that was cut short: no writer has that length.
+// Foreign bytes over the length and the end of the last frame are no write that was cut short: no writer has that
+// length.
 func TestForeignBytesBehindAMagic(t *testing.T) {
 	d := newDisk()
 	j, _ := openOn(t, d, testSize)

@@ -28,9 +28,9 @@
 // Bytes that are no frame lose what was there. They are damage if a batch that was durable is missing: something
 // of the snapshot, or a batch that a later frame calls synced; if frames follow them and no power was cut since the
 // generation was begun, as the boot is the same; and if the file is shorter than its header says. Else they are what a
-// power cut leaves, if the write is seen to be incomplete: its end or a sector of it was never written. Dropping that is right:
-// no operation starts before its batch is acknowledged. Frames behind damage are used, since a line replaces the
-// whole record of its key. A record of which a later line may be lost is in doubt. Its doubt is written with the
+// power cut leaves, if the write is seen to be incomplete: its end or a sector of it was never written. Dropping that
+// is right: no operation starts before its batch is acknowledged. Frames behind damage are used, since a line replaces
+// the whole record of its key. A record of which a later line may be lost is in doubt. Its doubt is written with the
 // generation that the start begins, since the next start reads that one and sees no damage.
 //
 // # Failure

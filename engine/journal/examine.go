@@ -30,8 +30,8 @@ type ExaminedRecord struct {
 // Generation returns the number in the name of a generation; false if it is another name.
 func Generation(name string) (uint64, bool) { return generationOf(name) }
 
-// Examine reads the file of a generation as a start in that boot does. The file has size bytes; those behind b are zeros. An
-// error is a [*VersionError].
+// Examine reads the file of a generation as a start in that boot does. The file has size bytes; those behind b are
+// zeros. An error is a [*VersionError].
 func Examine(generation uint64, b []byte, size int64, boot hal.BootID) (Examined, error) {
 	im, err := parseImage("", b, size, generation, bootOf(boot))
 	if err != nil {

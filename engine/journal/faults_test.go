@@ -62,7 +62,8 @@ func TestRotation(t *testing.T) {
 		require.NoError(t, add(j, d, put(stage(1)), put(stage(2))))
 	}
 	require.Equal(t, []string{
-		"stat journal.spare", "write journal.spare", "sync journal.spare", "rename journal.spare", "sync journal", "remove journal.1",
+		"stat journal.spare", "write journal.spare", "sync journal.spare", "rename journal.spare", "sync journal",
+		"remove journal.1",
 		"remove journal.spare", "allocate journal.spare",
 	}, d.calls)
 	_, loaded := openOn(t, d.restart(), testSize)

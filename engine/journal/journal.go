@@ -88,7 +88,8 @@ func (j *Journal) Stats() Stats {
 	}
 	switch {
 	case j.broken != nil:
-		s.Why = fmt.Sprintf("not writable; volnode starts no operation: %v; %s", j.broken, hal.DiskAdvice(j.dir, j.broken))
+		s.Why = fmt.Sprintf("not writable; volnode starts no operation: %v; %s", j.broken,
+			hal.DiskAdvice(j.dir, j.broken))
 	case !j.spare:
 		s.Why = "volnode sets up no further volume: " + j.closed()
 	}

@@ -200,7 +200,10 @@ func (im *image) apply(found content) {
 			im.lost = 0
 		}
 		if err := found.apply(f, &lines); err != nil {
-			im.damages = append(im.damages, Damage{im.file, int64(f.at), "a record with a valid checksum does not parse"})
+			im.damages = append(im.damages, Damage{
+				im.file, int64(f.at),
+				"a record with a valid checksum does not parse",
+			})
 			found.doubt()
 		}
 	}
@@ -212,7 +215,10 @@ func (im *image) apply(found content) {
 func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, error) {
 	b, err := h.Files.Read(c, file, MaxSize)
 	if hal.Is(err, syscall.EFBIG) {
-		return image{file: file, damages: []Damage{{file, 0, "it is longer than any journal; volnode did not read it"}}}, nil
+		return image{file: file, damages: []Damage{{
+			file, 0,
+			"it is longer than any journal; volnode did not read it",
+		}}}, nil
 	}
 	if err != nil {
 		return image{}, err
@@ -220,8 +226,8 @@ func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, 
 	return parseImage(file, b, int64(len(b)), generation, bootOf(h.Runtime.BootID()))
 }
 
-// parseImage reads the content of a file that has the name of generation, in the present boot: size bytes, of which those
-// behind b are zeros.
+// parseImage reads the content of a file that has the name of generation, in the present boot: size bytes, of which
+// those behind b are zeros.
 func parseImage(file string, b []byte, size int64, generation, boot uint64) (image, error) {
 	im := image{file: file}
 	written, err := parseHeader(b)
@@ -231,7 +237,8 @@ func parseImage(file string, b []byte, size int64, generation, boot uint64) (ima
 	case written.version > Version:
 		return image{}, &VersionError{File: file, Version: written.version}
 	case written.generation != generation:
-		im.damages = append(im.damages, Damage{file, 0, fmt.Sprintf("it was written as %s", nameOf(written.generation))})
+		im.damages = append(im.damages, Damage{file, 0, fmt.Sprintf("it was written as %s",
+			nameOf(written.generation))})
 		generation = written.generation
 	}
 	im.scanned = scan(b, generation)

@@ -119,8 +119,8 @@ func nextFrame(image []byte, from int, of seal) int {
 	return len(image)
 }
 
-// torn reports whether the bytes of a hole show a write that was cut short: a sector of it is zeros still, or its end is,
-// by the length that its head tells. One byte of the trailer may be wrong, so that damage to the trailer, or to the
+// torn reports whether the bytes of a hole show a write that was cut short: a sector of it is zeros still, or its end
+// is, by the length that its head tells. One byte of the trailer may be wrong, so that damage to the trailer, or to the
 // length, does not look like a write cut short.
 func torn(image []byte, h hole) bool {
 	end := min((h.end+frameAlign-1)/frameAlign*frameAlign, len(image))
@@ -149,9 +149,9 @@ func torn(image []byte, h hole) bool {
 	return false
 }
 
-// damages tells which holes are damage, and the offset of the last in which lines were lost, 0 if none were. isThisBoot:
-// no power cut has come since the file was begun, so that only the last write may be cut short, by the end of whoever
-// wrote it.
+// damages tells which holes are damage, and the offset of the last in which lines were lost, 0 if none were.
+// isThisBoot: no power cut has come since the file was begun, so that only the last write may be cut short, by the end
+// of whoever wrote it.
 func (s scanned) damages(file string, image []byte, isThisBoot bool) (out []Damage, lost int) {
 	var synced uint64
 	ended := false

@@ -23,8 +23,8 @@ type Seen struct {
 	Born   int64 // see [hal.Info]
 }
 
-// Inspect tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known: never
-// that nothing is there.
+// Inspect tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known:
+// never that nothing is there.
 func Inspect(h *hal.Host, c hal.Call, path string) (Seen, error) {
 	stack, err := h.Mounts.At(c, path)
 	if err != nil && !hal.Is(err, syscall.ENOENT) {

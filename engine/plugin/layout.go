@@ -133,8 +133,9 @@ func EmptyDirTrashed(name string) string {
 	return name
 }
 
-// PodAt returns the uid of the pod whose volumes are at or below a name under root. Where the name does not say whose they
-// are, as that of all pods or of a raw block volume, it returns the name itself; "" where only what pods share can be.
+// PodAt returns the uid of the pod whose volumes are at or below a name under root. Where the name does not say whose
+// they are, as that of all pods or of a raw block volume, it returns the name itself; "" where only what pods share
+// can be.
 func PodAt(root, name string) string {
 	if below, is := strings.CutPrefix(name, PodsDir(root)+"/"); is {
 		uid, _, _ := strings.Cut(below, "/")

@@ -17,8 +17,8 @@ const (
 	ParamSpec = "spec"
 	ParamPV   = "pv"   // the PersistentVolume's name
 	ParamNode = "node" // the node's name
-	// ParamPod is namespace/name of the pod whose own the rung is, for people who find it in the journal after a restart.
-	// No verb reads it.
+	// ParamPod is namespace/name of the pod whose own the rung is, for people who find it in the journal after a
+	// restart. No verb reads it.
 	ParamPod = "pod"
 	// ParamSecret and ParamOtherSecret are namespace/name of the volume's Secrets. A driver may quote both.
 	ParamSecret      = "secret"

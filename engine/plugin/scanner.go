@@ -188,9 +188,9 @@ func (s *Scanner) Pod(pod string, each func(Entry)) {
 	}
 }
 
-// IsIncomplete notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an unfinished
-// Read file and a target on which nothing stands and in which nothing is. It is what a setup that was cut short before
-// its call, or a teardown, has left. It reports whether the directory needs no more looking at.
+// IsIncomplete notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an
+// unfinished Read file and a target on which nothing stands and in which nothing is. It is what a setup that was cut
+// short before its call, or a teardown, has left. It reports whether the directory needs no more looking at.
 func (s *Scanner) IsIncomplete(dir, target string) bool {
 	entries, ok := s.Names(dir)
 	if !ok {

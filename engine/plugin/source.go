@@ -13,8 +13,8 @@ type Source struct {
 	// Directory is its name in the layout below a pod, which is the kubelet's with "~" for "/":
 	// "kubernetes.io~empty-dir". "" if it has none there.
 	Directory string
-	// Serves reports whether a volume is of this source: by its PersistentVolume, nil if it has none, or by its entry in
-	// the pod.
+	// Serves reports whether a volume is of this source: by its PersistentVolume, nil if it has none, or by its entry
+	// in the pod.
 	Serves func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool
 	// Driver names the CSI driver of a volume, and the volume as the driver knows it, "" of an inline one; nil if no
 	// driver serves the source.
@@ -23,11 +23,12 @@ type Source struct {
 	Ladder func(to []core.Rung, v Volume) ([]core.Rung, *Problem)
 	// Kinds are the kinds of its rungs.
 	Kinds []Kind
-	// Secrets names the Secrets that verbs may hand on: those of a pod's volumes, and those of a PersistentVolume, each as
-	// namespace/name; nil if there are none.
+	// Secrets names the Secrets that verbs may hand on: those of a pod's volumes, and those of a PersistentVolume,
+	// each as namespace/name; nil if there are none.
 	PodSecrets    func(*corev1.Pod) []string
 	VolumeSecrets func(*corev1.PersistentVolume) []string
-	// Scan begins the part of a start that finds what earlier runs have left of this source; nil if nothing can be left.
+	// Scan begins the part of a start that finds what earlier runs have left of this source; nil if nothing can be
+	// left.
 	Scan func() Scan
 }
 
@@ -35,8 +36,8 @@ type Source struct {
 type Kind struct {
 	Name  core.Kind
 	Verbs Verbs
-	// Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: a source of pods has named the
-	// pod in this run of volnode. nil if a teardown of this kind deletes nothing.
+	// Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: a source of pods has named
+	// the pod in this run of volnode. nil if a teardown of this kind deletes nothing.
 	Deletes func(made []core.Param, isNamed bool) (Doomed, bool)
 	// IsOfHost: the path is the host's, and pods share it. A rung of another kind has its path for its own.
 	IsOfHost bool

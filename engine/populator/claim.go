@@ -68,7 +68,8 @@ func bound(v *plugin.Volume) *plugin.Problem {
 			ref.Namespace, ref.Name, claim.Namespace, claim.Name)
 	case ref.UID != "" && claim.UID != "" && ref.UID != claim.UID:
 		return plugin.Problemf(v.PVField("spec.claimRef.uid"),
-			"belongs to an earlier claim of that name (%s, not %s); correct the uid, or leave it out", ref.UID, claim.UID)
+			"belongs to an earlier claim of that name (%s, not %s); correct the uid, or leave it out", ref.UID,
+			claim.UID)
 	}
 	return nil
 }

@@ -183,7 +183,8 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 			"volnode does not serve generic ephemeral volumes; create the claim and use persistentVolumeClaim")
 	}
 	if !p.Sources.Serves(source) {
-		return plugin.Problemf(v.Field("."+source), "volnode does not serve this source; it serves %s", p.Sources.Names())
+		return plugin.Problemf(v.Field("."+source), "volnode does not serve this source; it serves %s",
+			p.Sources.Names())
 	}
 	return nil
 }

@@ -15,7 +15,10 @@ import (
 )
 
 // roles are what this test program does when a test starts it as another process.
-var roles = map[string]func(args []string){"agent": agentRole, "driver": driverRole, "remover": removerRole, "short": shortRole}
+var roles = map[string]func(args []string){
+	"agent": agentRole, "driver": driverRole, "remover": removerRole,
+	"short": shortRole,
+}
 
 func TestMain(m *testing.M) {
 	if IsHelper() {

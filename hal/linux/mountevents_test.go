@@ -38,7 +38,8 @@ func testMountTableWatch(t *testing.T, h *Host, root string) {
 	changed := make(chan struct{}, 100)
 	h.watches.MountTable(func([]string) { changed <- struct{}{} })
 	receive(t, changed, "first notice")
-	// f tells no more than that something changed, perhaps twice; each change is followed by an inspection that shows it.
+	// f tells no more than that something changed, perhaps twice; each change is followed by an inspection that shows
+	// it.
 	step := func(what string, do func() error, shows func(top hal.Mount, stacked int) bool) {
 		t.Helper()
 		quiet(t, h, changed)

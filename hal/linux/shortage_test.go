@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where inotify has no instance, or no watch, to give, somebody is told once what to raise, changes are found by looking,
-// and all is watched as soon as that can be. The limits are those of a user namespace of its own.
+// Where inotify has no instance, or no watch, to give, somebody is told once what to raise, changes are found by
+// looking, and all is watched as soon as that can be. The limits are those of a user namespace of its own.
 func TestInotifyRunsOut(t *testing.T) {
 	_, root := startHost(t)
 	cmd := exec.Command("/proc/self/exe", root)

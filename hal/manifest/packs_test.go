@@ -114,8 +114,8 @@ func TestCopiesThatSomebodyRemovesAreWrittenAgain(t *testing.T) {
 	}
 }
 
-// What somebody changes in place, and leaves as long as it was, is written again as well: a copy, a pack, the ledger and
-// what is kept.
+// What somebody changes in place, and leaves as long as it was, is written again as well: a copy, a pack, the ledger
+// and what is kept.
 func TestCopiesThatSomebodyChangesAreWrittenAgain(t *testing.T) {
 	w := newWorld(t).many(5).start().put("a.yaml", pod("a")).pass(5 * second)
 	w.put("junk.yaml", "kind: [").pass(5 * second).rm("pod-3.yaml").pass(5 * second) // it is kept

@@ -99,9 +99,11 @@ func TestWhatIsRequired(t *testing.T) {
 			"refuses that, too: add the volume to spec.volumes, or write the file again if its end is missing",
 		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: dat, mountPath: /d}]}], volumes: [{name: data}]}"): "Not found: " +
 			"\"dat\" (did you mean \"data\"?); the API server refuses that, too: correct the name, or add the volume to spec.volumes",
-		in("PersistentVolume", ""):                                  "PersistentVolume x: " + "spec.accessModes: Required value",
-		in("PersistentVolume", "accessModes: [ReadWriteOnce]"):      "spec.capacity: Required value",
-		in("PersistentVolume", volume):                              "spec: Required value: must " + "specify a volume type",
+		in("PersistentVolume", ""): "PersistentVolume x: " +
+			"spec.accessModes: Required value",
+		in("PersistentVolume", "accessModes: [ReadWriteOnce]"): "spec.capacity: Required value",
+		in("PersistentVolume", volume): "spec: Required value: must " +
+			"specify a volume type",
 		in("PersistentVolume", volume+", csi: {volumeHandle: h}"):   "spec.csi.driver: Required value",
 		in("PersistentVolume", volume+", csi: {driver: d}"):         "spec.csi.volumeHandle: " + "Required value",
 		in("PersistentVolumeClaim", "volumeName: d"):                "spec.accessModes: Required value",
@@ -136,7 +138,10 @@ func TestAnErrorNamesTheLanguage(t *testing.T) {
 			"x.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n",
 			"document 1, line 3: not valid JSON: unexpected end of JSON input",
 		},
-		{"x.yaml", "\n{\"apiVersion\": \"v1\",\n\"kind\": Pod]\n", "document 1, line 3: not valid JSON: invalid character 'P'"},
+		{
+			"x.yaml", "\n{\"apiVersion\": \"v1\",\n\"kind\": Pod]\n",
+			"document 1, line 3: not valid JSON: invalid character 'P'",
+		},
 		{"x.json", "{}\n{]", "document 2, line 2: not valid JSON: invalid character ']'"},
 		{"x.json", "kind: [\n", "document 1, line 1: not valid JSON: invalid character 'k'"},
 		{"x.json", "{\"kind\": \"Secret\", \"data\": s3cr3t]", "not valid JSON; details withheld"},

@@ -82,7 +82,8 @@ func newWorld(t *testing.T) *world {
 		t: t, boot: "boot", born: 7, mount: 3, names: map[string]hal.Info{}, data: map[string]string{},
 		fail: map[string]error{}, during: map[string]func(){}, synced: map[string]bool{},
 	}
-	w.names[dir], w.names[path.Dir(cache)] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}, hal.Info{Type: hal.TypeDirectory}
+	w.names[dir], w.names[path.Dir(cache)] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755},
+		hal.Info{Type: hal.TypeDirectory}
 	return w
 }
 

@@ -51,7 +51,8 @@ func TestSyncedDataSurvivesAPowerCut(t *testing.T) {
 				p := rapid.SampledFrom(paths).Draw(t, "path")
 				m := models[p]
 				_, exists := w.Exists(p)
-				switch rapid.SampledFrom([]string{"write", "write-at", "write-again", "sync", "sync-dir"}).Draw(t, "op") {
+				switch rapid.SampledFrom([]string{"write", "write-at", "write-again", "sync", "sync-dir"}).Draw(t,
+					"op") {
 				case "write":
 					data := bytes.Repeat([]byte{byte(rapid.IntRange(1, 255).Draw(t, "byte"))},
 						rapid.IntRange(0, 3000).Draw(t, "size"))
@@ -63,7 +64,8 @@ func TestSyncedDataSurvivesAPowerCut(t *testing.T) {
 					}
 					data := bytes.Repeat([]byte{byte(rapid.IntRange(1, 255).Draw(t, "byte"))},
 						rapid.IntRange(1, 2000).Draw(t, "size"))
-					require.NoError(t, h.Files.WriteAt(c, p, int64(rapid.IntRange(0, len(w.ReadFile(p))).Draw(t, "offset")), data))
+					require.NoError(t, h.Files.WriteAt(c, p,
+						int64(rapid.IntRange(0, len(w.ReadFile(p))).Draw(t, "offset")), data))
 					m.maybe = append(m.maybe, w.ReadFile(p))
 				case "write-again": // and some more, as who does not trust what a failed sync has left
 					if !exists {

@@ -46,12 +46,16 @@ var simulator = slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "i
 
 // runners are the packages below the one that runs worlds.
 var runners = []string{
-	"scenarios/calm", "scenarios/cases", "scenarios/coverage", "scenarios/dealings", "scenarios/judges", "scenarios/lang",
+	"scenarios/calm", "scenarios/cases", "scenarios/coverage", "scenarios/dealings", "scenarios/judges",
+	"scenarios/lang",
 	"scenarios/secrets", "scenarios/states", "scenarios/verdict", "scenarios/workload", "scenarios/world",
 }
 
 // facts are the packages that a run is noted by, below all that judge it.
-var facts = []string{"scenarios/cases", "scenarios/coverage", "scenarios/lang", "scenarios/secrets", "scenarios/verdict"}
+var facts = []string{
+	"scenarios/cases", "scenarios/coverage", "scenarios/lang", "scenarios/secrets",
+	"scenarios/verdict",
+}
 
 var arrows = []arrow{
 	{
@@ -88,7 +92,10 @@ var arrows = []arrow{
 	{tree: "scenarios/states", ours: slices.Concat(simulator, []string{"scenarios/secrets"})},
 	{tree: "scenarios/world", ours: slices.Concat(simulator, facts)},
 	{tree: "scenarios/dealings", ours: slices.Concat(simulator, facts, []string{"scenarios/world"})},
-	{tree: "scenarios/judges", ours: slices.Concat(simulator, facts, []string{"scenarios/world", "scenarios/dealings"})},
+	{tree: "scenarios/judges", ours: slices.Concat(simulator, facts, []string{
+		"scenarios/world",
+		"scenarios/dealings",
+	})},
 	{
 		tree: "scenarios/workload",
 		ours: slices.Concat(simulator, facts, []string{"scenarios/world", "scenarios/dealings", "scenarios/judges"}),

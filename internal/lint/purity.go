@@ -48,7 +48,8 @@ func pure(dir, file string) bool {
 // scheduler reports whether a file is the simulator's scheduler, the one place where tasks are made.
 func scheduler(dir, file string) bool { return dir == "hal/sim" && file == "scheduler.go" }
 
-// runsVerbs reports whether a file is the one place that recovers: the panic of a verb ends its operation, and no other.
+// runsVerbs reports whether a file is the one place that recovers: the panic of a verb ends its operation, and no
+// other.
 func runsVerbs(dir, file string) bool { return dir == "engine" && file == "ops.go" }
 
 func runPurity(pass *analysis.Pass) (any, error) {

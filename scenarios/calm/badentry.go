@@ -46,7 +46,8 @@ func Errs(g *workload.Workload) world.BadEntry {
 	}
 	b.Restarts = b.How == isDenied || g.Pick("workload.bad-restart", "", 0, 1, 1) == 1
 	if b.How == isStray {
-		b.Place = judges.StrayPlaces[g.Pick("workload.bad-where", "", 0, slices.Repeat([]uint32{1}, len(judges.StrayPlaces))...)]
+		b.Place = judges.StrayPlaces[g.Pick("workload.bad-where", "", 0,
+			slices.Repeat([]uint32{1}, len(judges.StrayPlaces))...)]
 		b.What = int(g.Pick("workload.bad-what", "", 0, 1, 1, 1))
 	}
 	return b

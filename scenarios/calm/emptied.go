@@ -86,7 +86,10 @@ func Leftover(r *world.Run) string {
 	if n := status.Journal.Records - calls - actors - len(served); n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
 	}
-	if served = slices.DeleteFunc(served, func(driver string) bool { return dealings.HasRival(r, driver) }); len(served) > 0 {
+	if served = slices.DeleteFunc(served, func(driver string) bool {
+		return dealings.HasRival(r,
+			driver)
+	}); len(served) > 0 {
 		return "the record of who serves " + served[0]
 	}
 	if all := generations(r); len(all) > mostGenerations {

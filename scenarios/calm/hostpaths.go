@@ -14,7 +14,8 @@ import (
 // that failed before calm came is made again by then.
 func expels(r *world.Run) bool {
 	isIntruder := func(p *world.Pod) bool { return judges.IsIntruder(r, p) }
-	if looked := r.Registrars.Calm.Add(dealings.MaxBackoff); slices.ContainsFunc(r.Pods, isIntruder) && r.W.Now() < looked {
+	if looked := r.Registrars.Calm.Add(dealings.MaxBackoff); slices.ContainsFunc(r.Pods, isIntruder) &&
+		r.W.Now() < looked {
 		if !r.Until(looked) || !awaitRest(r, "L2", "refused", bound(r)) {
 			return false
 		}

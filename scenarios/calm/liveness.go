@@ -20,14 +20,16 @@ import (
 
 // This file is what follows the timeline: no more faults, and everything must come right.
 
-// bound is laws 9: time-out + late window + (rungs up + rungs down) × the longest backoff, and what was under way when the faults stopped.
+// bound is laws 9: time-out + late window + (rungs up + rungs down) × the longest backoff, and what was under way when
+// the faults stopped.
 func bound(r *world.Run) time.Duration {
 	rungs := 0
 	if r.Core != nil {
 		r.Core.Beliefs(func(core.Belief) { rungs++ })
 	}
 	rungs = max(rungs, len(r.List)) + 2*len(r.Pods)
-	return 2*time.Minute + sim.LateWindow + time.Duration(rungs)*dealings.MaxBackoff + dealings.LongestHang + dealings.LongestStart
+	return 2*time.Minute + sim.LateWindow + time.Duration(rungs)*dealings.MaxBackoff + dealings.LongestHang +
+		dealings.LongestStart
 }
 
 // Finish is the liveness phase: calm, convergence, quiet, a restart without a call, everything deleted, nothing left.
@@ -62,8 +64,10 @@ func Finish(r *world.Run, restart bool) {
 		dealings.Breaks(r, r.Broken, sim.Works)
 		r.Broken, r.Registrars.Calm = "", r.W.Now()
 	}
-	isAtRest := comesToRest(r, "L2", "converged", bound(r)) && judges.Untouched(r) && judges.KnowsAll(r) && workload.Confesses(r) && expels(r)
-	if !isAtRest || !hasCompared(r) || !judges.FacesTruth(r) || !isQuiet(r) || !judgesCost(r) || !recovers(r) || !spares(r) || restart && !restarts(r) {
+	isAtRest := comesToRest(r, "L2", "converged", bound(r)) && judges.Untouched(r) && judges.KnowsAll(r) &&
+		workload.Confesses(r) && expels(r)
+	if !isAtRest || !hasCompared(r) || !judges.FacesTruth(r) || !isQuiet(r) || !judgesCost(r) || !recovers(r) ||
+		!spares(r) || restart && !restarts(r) {
 		return
 	}
 	empties(r)
@@ -80,14 +84,16 @@ func Explained(r *world.Run, status engine.Status) bool {
 	r.Judges("L12")
 	for _, k := range status.Rungs {
 		if k.State != engine.Ready && k.State != engine.Gone && k.Why == "" && k.Next == "" && k.Step == "" {
-			r.Fail("L12", "status", string(k.Key), string(k.Key)+" is "+string(k.State)+", and the status does not say why")
+			r.Fail("L12", "status", string(k.Key),
+				string(k.Key)+" is "+string(k.State)+", and the status does not say why")
 			return false
 		}
 	}
 	for _, p := range status.Pods {
 		for _, v := range p.Volumes {
 			if v.State != engine.Ready && v.State != engine.Gone && v.Why == "" {
-				r.Fail("L12", "status", p.Name, "volume "+v.Name+" of pod "+p.Name+" is "+string(v.State)+", and the status does not say why")
+				r.Fail("L12", "status", p.Name,
+					"volume "+v.Name+" of pod "+p.Name+" is "+string(v.State)+", and the status does not say why")
 				return false
 			}
 		}
@@ -95,8 +101,8 @@ func Explained(r *world.Run, status engine.Status) bool {
 	return true
 }
 
-// letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started again: as long as they keep it
-// busy, no driver can replace its mount.
+// letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started again:
+// as long as they keep it busy, no driver can replace its mount.
 func letsGo(r *world.Run) {
 	for _, p := range r.Pods {
 		if dealings.OccupiesFailed(r, p) {
@@ -112,8 +118,8 @@ func letsGo(r *world.Run) {
 	}
 }
 
-// givesUpFailed is a person who reads that a volume of a pod whose containers run has failed: one that came up after calm did, on what another pod
-// still had.
+// givesUpFailed is a person who reads that a volume of a pod whose containers run has failed: one that came up after
+// calm did, on what another pod still had.
 func givesUpFailed(r *world.Run) {
 	for _, p := range r.Pods {
 		if p.IsRunning && dealings.OccupiesFailed(r, p) {
@@ -141,19 +147,23 @@ func awaitRest(r *world.Run, property, phase string, within time.Duration) bool 
 			judges.Gathers(r)
 		}
 		if r.W.Now() >= end {
-			r.Fail(property, phase, object, fmt.Sprintf("%s after %s of calm: %s", why, within, judges.TellWhy(r, object)))
+			r.Fail(property, phase, object, fmt.Sprintf("%s after %s of calm: %s", why, within, judges.TellWhy(r,
+				object)))
 			return false
 		}
 	}
 }
 
-// comesToRest lets all settle, and those hear of it who wait. What is noticed or let go only meanwhile, as what somebody has unmounted, or what a
-// broken driver had at the path of another volume, settles as well.
+// comesToRest lets all settle, and those hear of it who wait. What is noticed or let go only meanwhile, as what
+// somebody has unmounted, or what a broken driver had at the path of another volume, settles as well.
 func comesToRest(r *world.Run, property, phase string, within time.Duration) bool {
 	if !awaitRest(r, property, phase, within) || !told(r) {
 		return false
 	}
-	if _, why := restless(r); why == "" && !slices.ContainsFunc(r.Pods, func(p *world.Pod) bool { return isUnwoken(r, p) }) {
+	if _, why := restless(r); why == "" && !slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
+		return isUnwoken(r,
+			p)
+	}) {
 		return true
 	}
 	return awaitRest(r, property, phase, within) && told(r)
@@ -182,11 +192,18 @@ func restless(r *world.Run) (object, why string) {
 			return name, "another node has it, and gives it back"
 		}
 	}
+	return restlessInside(r)
+}
+
+// restlessInside is restless of drivers, of what core believes and of pods.
+func restlessInside(r *world.Run) (object, why string) {
 	drivers := r.W.Drivers()
 	for _, d := range drivers {
 		isServed := slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Up })
 		switch {
-		case slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Endpoint != d.Endpoint }):
+		case slices.ContainsFunc(drivers, func(o sim.DriverState) bool {
+			return o.Name == d.Name && o.Endpoint != d.Endpoint
+		}):
 			return d.Name, "a version of it takes the place of another"
 		case d.Name == r.Broken:
 		case !isServed:
@@ -204,7 +221,8 @@ func restless(r *world.Run) (object, why string) {
 	}
 	rebuilt := judges.Rebuilt(r)
 	r.Core.Beliefs(func(b core.Belief) {
-		if why == "" && !r.IsBroken(string(b.Key)) && !judges.AwaitsClaim(r, &b) && !r.IsHung(&b) && !awaitsPath(r, &b) && !workload.IsIntruding(r, &b) {
+		if why == "" && !r.IsBroken(string(b.Key)) && !judges.AwaitsClaim(r, &b) && !r.IsHung(&b) &&
+			!awaitsPath(r, &b) && !workload.IsIntruding(r, &b) {
 			object, why = string(b.Key), whyNotAtRest(&b, rebuilt)
 		}
 	})
@@ -255,7 +273,8 @@ func whyNotAtRest(b *core.Belief, rebuilt []string) string {
 	return ""
 }
 
-// awaitsPath: the rung waits for containers that have another volume at its path; or it is what those have, of a pod that wants another one now.
+// awaitsPath: the rung waits for containers that have another volume at its path; or it is what those have, of a pod
+// that wants another one now.
 func awaitsPath(r *world.Run, b *core.Belief) bool {
 	if b.InFlight || b.HasChild || b.SetUpOpen != 0 || b.TearDownOpen != 0 || b.IsTimed {
 		return false
@@ -269,7 +288,8 @@ func awaitsPath(r *world.Run, b *core.Belief) bool {
 			return false
 		}
 		if b.IsWanted {
-			isDown := b.State == core.Absent && (r.IsOccupied(p) || keepsAll(r, p, b)) || b.State == core.Unknown && r.IsContested(b, p)
+			isDown := b.State == core.Absent && (r.IsOccupied(p) || keepsAll(r, p, b)) || b.State == core.Unknown &&
+				r.IsContested(b, p)
 			return isDown && p.IsWanted && slices.ContainsFunc(p.Uses, isOf)
 		}
 		isKept := keepsAll(r, p, b) || r.BearsPresumed(b, p) || r.IsContested(b, p) || judges.IsOverlaid(r, b)
@@ -279,16 +299,18 @@ func awaitsPath(r *world.Run, b *core.Belief) bool {
 	})
 }
 
-// isBelow: a rung that is down may have left something at its path, where another volume is by now: containers may run on
-// that, or its driver is broken.
+// isBelow: a rung that is down may have left something at its path, where another volume is by now: containers may run
+// on that, or its driver is broken.
 func isBelow(r *world.Run, b *core.Belief) bool {
 	p := r.Places[b.Key]
 	return p != nil && slices.ContainsFunc(r.List, func(q *world.Place) bool {
-		return q.Path == p.Path && q.Thing != p.Thing && (r.MayRun(q) || r.IsBroken(string(q.Key)) && judges.Knows(r, q.Key))
+		return q.Path == p.Path && q.Thing != p.Thing &&
+			(r.MayRun(q) || r.IsBroken(string(q.Key)) && judges.Knows(r, q.Key))
 	})
 }
 
-// keepsAll: a volume of p can't be resolved, for its driver is broken, so all that p had stays as it is; the rung is of that, or below it.
+// keepsAll: a volume of p can't be resolved, for its driver is broken, so all that p had stays as it is; the rung is
+// of that, or below it.
 func keepsAll(r *world.Run, p *world.Pod, b *core.Belief) bool {
 	isKept := false
 	if p.IsWanted && uses(p, r.Broken) {
@@ -318,11 +340,12 @@ func told(r *world.Run) bool {
 
 // isUnwoken: a pod is ready, and nobody has been woken yet who waits for that.
 func isUnwoken(r *world.Run, p *world.Pod) bool {
-	return r.Alive() && p.IsWanted && !p.IsRunning && !judges.IsHeldBack(r, p) && !uses(p, r.Broken) && r.Core.Ready(p.Uid)
+	return r.Alive() && p.IsWanted && !p.IsRunning && !judges.IsHeldBack(r, p) && !uses(p, r.Broken) &&
+		r.Core.Ready(p.Uid)
 }
 
-// holdsForgotten reports whether a driver holds what the agent knew of only by a journal that was lost: a call that was late brought it, and the
-// next start finds it.
+// holdsForgotten reports whether a driver holds what the agent knew of only by a journal that was lost: a call that
+// was late brought it, and the next start finds it.
 func holdsForgotten(r *world.Run) bool {
 	return r.Root.Forgotten && slices.ContainsFunc(r.List, func(p *world.Place) bool {
 		_, isKnown := r.Core.Belief(p.Key)
@@ -346,7 +369,8 @@ func restarts(r *world.Run) bool {
 	}
 	if n := r.Actual.Mounting - before; n > 0 && isHealthy {
 		r.Fail("L11", "restart", "agent",
-			fmt.Sprintf("a restart over healthy volumes made %d calls that stage, publish or mount them, or undo it", n))
+			fmt.Sprintf("a restart over healthy volumes made %d calls that stage, publish or mount them, or undo it",
+				n))
 		return false
 	}
 	return true

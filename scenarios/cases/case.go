@@ -1,5 +1,5 @@
-// Package cases is runs told by their choices: the settings that a seed gives, the choices that are kept, and what makes
-// them in a run.
+// Package cases is runs told by their choices: the settings that a seed gives, the choices that are kept, and what
+// makes them in a run.
 package cases
 
 import (

@@ -105,8 +105,10 @@ var Reasons = map[Item]string{
 	{"site", "csi.controller-unpublish"}:    "the engine is on the node and calls no controller",
 	{"site", "csi.controller-capabilities"}: "the engine is on the node and calls no controller",
 	{"site", "csi.plugin-capabilities"}:     "the engine asks for the node's capabilities only",
-	{"site", "csi.probe"}:                   "the engine asks a driver for its name and its node, which proves as " + "much as a probe",
-	{"site", "mounts.bind"}:                 "the engine binds nothing: drivers bind, and a hostPath is used " + "where it is",
+	{"site", "csi.probe"}: "the engine asks a driver for its name and its node, which proves as " +
+		"much as a probe",
+	{"site", "mounts.bind"}: "the engine binds nothing: drivers bind, and a hostPath is used " +
+		"where it is",
 }
 
 // reasonFor returns why an item is never reached, "" if it should be.

@@ -55,7 +55,8 @@ const (
 )
 
 var probeNames = [numProbes]string{
-	"a setup acts late", "a teardown acts late", "a setup that may act is undone", "a teardown that may act is repeated",
+	"a setup acts late", "a teardown acts late", "a setup that may act is undone",
+	"a teardown that may act is repeated",
 	"a late answer ends a wait",
 	"the death of a driver ends a wait", "an aborted repeat ends a wait", "a driver denies what a rung stands on",
 	"a start adopts",

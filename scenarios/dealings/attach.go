@@ -72,7 +72,8 @@ func Attaches(r *world.Run, driver, handle string) {
 			ResourceVersion: strconv.Itoa(a.Times),
 		},
 		Spec: storagev1.VolumeAttachmentSpec{
-			Attacher: driver, NodeName: lang.NodeName, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv},
+			Attacher: driver, NodeName: lang.NodeName,
+			Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv},
 		},
 		Status: storagev1.VolumeAttachmentStatus{
 			Attached:           true,

@@ -103,8 +103,8 @@ func isUntied(r *world.Run, p *world.Place) bool {
 	return false
 }
 
-// isUntold reports whether the journal was lost that said with which attachment a place was made, or what it depends on.
-// That may be another one than now, for all that the present life can know, so it is void.
+// isUntold reports whether the journal was lost that said with which attachment a place was made, or what it depends
+// on. That may be another one than now, for all that the present life can know, so it is void.
 func isUntold(r *world.Run, p *world.Place) bool {
 	return r.Root.Forgotten && isTold(r, p.Thing, p.Driver) && slices.ContainsFunc(r.List, func(at *world.Place) bool {
 		return at.Thing == p.Thing && (at == p || !at.IsPublish) && at.Began != 0 && at.Began < r.BornAt

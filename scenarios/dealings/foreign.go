@@ -69,11 +69,13 @@ func MustKnow(r *world.Run, p *world.Pod, u world.Use, m hal.Mount) bool {
 
 const (
 	Quiet = 10 * time.Minute // of calm in which nothing may be done
-	// LongestHang is how long a helper may sit in the kernel (hal/sim), longestStart how long a node may take to boot and an agent to start.
+	// LongestHang is how long a helper may sit in the kernel (hal/sim), longestStart how long a node may take to boot
+	// and an agent to start.
 	LongestHang  = 20 * time.Minute
 	LongestStart = 15 * time.Minute
 	MaxBackoff   = 2*time.Minute + 2*time.Second
-	// Slowest is how long a call may take that was slow when calm came: a record that is being written, and who waits for it.
+	// Slowest is how long a call may take that was slow when calm came: a record that is being written, and who waits
+	// for it.
 	Slowest = 30 * time.Second
 	// Hasty is the bound of a restart of a healthy agent: no call is to be made.
 	Hasty = 10 * time.Minute

@@ -123,8 +123,9 @@ func finds(r *world.Run, p *world.Pod) bool {
 		if at := r.ByPath[u.Path]; at != nil && at.IsMixedUp {
 			rejects(r, at)
 		} else if !IsDisturbed(r, u.Path) {
-			r.Fail("S21", "told ready", p.Name, "pod "+p.Name+" is reported ready, and its volume "+u.Name+" is not as asked: "+
-				why)
+			r.Fail("S21", "told ready", p.Name,
+				"pod "+p.Name+" is reported ready, and its volume "+u.Name+" is not as asked: "+
+					why)
 		}
 		return false
 	}

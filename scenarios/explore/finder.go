@@ -189,8 +189,8 @@ func (f *finder) rest() {
 	f.open = nil
 }
 
-// notes remembers whether the operation of an offer has looked. It reports whether the offer is no inspection, or the first
-// since the last effect.
+// notes remembers whether the operation of an offer has looked. It reports whether the offer is no inspection, or the
+// first since the last effect.
 func (f *finder) notes(o offer) bool {
 	by := operation{o.caller.Run, o.caller.Op}
 	isNew := true

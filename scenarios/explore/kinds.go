@@ -27,8 +27,8 @@ type offer struct {
 	// isFurther: it is told once in like circumstances.
 	isFurther bool
 
-	// things is how everything stood when it came up, about the thing that it is about, "" for all, and before the fault that its operation had
-	// met, "" for none; unset unless further faults are told once in like circumstances.
+	// things is how everything stood when it came up, about the thing that it is about, "" for all, and before the
+	// fault that its operation had met, "" for none; unset unless further faults are told once in like circumstances.
 	things        []scenarios.Circumstance
 	about, before string
 
@@ -40,23 +40,27 @@ type offer struct {
 // isDeath reports whether an offer is of the ways in which the agent dies at a call.
 func (o *offer) isDeath() bool { return strings.HasSuffix(o.id.Site, "/crash") }
 
-// alternatives are what can be chosen at an offer in place of nothing, each as the choices that make it up. Of the menu of the class only one of
-// those is left that differ in nothing but what nobody sees:
+// alternatives are what can be chosen at an offer in place of nothing, each as the choices that make it up. Of the
+// menu of the class only one of those is left that differ in nothing but what nobody sees:
 //
-//   - the agent dies after an effect, not also before the next one or with its reply: nothing happens between these, and its memory is gone
+//   - the agent dies after an effect, not also before the next one or with its reply: nothing happens between these,
+//     and its memory is gone
 //     at all three;
 //   - a clean reboot leaves what a power cut leaves that takes back nothing;
 //   - an RPC that the agent dies at has been sent only, or has acted;
-//   - a status is one of each row of the CSI outcome table (engine/plugin/csi/outcome.go) that a driver may answer with whatever it has done;
-//   - what acts late does so at once after its deadline, or as late as it may; what is slow is slow by so much that other things happen meanwhile;
+//   - a status is one of each row of the CSI outcome table (engine/plugin/csi/outcome.go) that a driver may answer
+//     with whatever it has done;
+//   - what acts late does so at once after its deadline, or as late as it may; what is slow is slow by so much that
+//     other things happen meanwhile;
 //   - a call that has no effect when there is no space fails like any other: the engine does not ask why;
 //   - a failed fsync of a directory has no data to drop;
 //   - a power cut leaves all names that were not synced, or none of them.
 //
-// Of a further fault that is told once in like circumstances it is not told which status an error has, how much of a file was written when the
-// agent died, a call that acts late at once, a sync that is slow, or fails and drops nothing, and a disk that is full in place of one that fails;
-// nor the death of the agent after a sync, which is as after the write before, a power cut after a write, which the sync is for, and one that
-// takes back names, other than after a sync.
+// Of a further fault that is told once in like circumstances it is not told which status an error has, how much of a
+// file was written when the agent died, a call that acts late at once, a sync that is slow, or fails and drops
+// nothing, and a disk that is full in place of one that fails; nor the death of the agent after a sync, which is as
+// after the write before, a power cut after a write, which the sync is for, and one that takes back names, other than
+// after a sync.
 func alternatives(o offer) [][]cases.Kept {
 	var all [][]cases.Kept
 	for _, f := range o.faults {
@@ -111,7 +115,8 @@ func variants(o offer, c cases.Kept) [][]cases.Kept {
 	case sim.Intercepted:
 		return also(c, lasts(o.id, "late", longest))[1:] // at once is as an error that does all
 	case sim.Hang:
-		return also(c, cases.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
+		hang := o.next("child.hang", helper[site]+o.id.Object)
+		return also(c, cases.Kept{ID: hang, Value: int64(longest), Time: true})
 	case sim.NoSpace:
 		if !o.caller.Writes || o.isFurther || site == "tree.mkdir" || site == "tree.rename" {
 			return nil
@@ -175,13 +180,15 @@ func beside(id sim.ID, of string) sim.ID {
 	return sim.NewID(site+"/"+of, id.Object, id.Nth)
 }
 
-// outlivesCall reports whether a choice that goes with a fault may come up after the call that the fault is of, if not with it.
+// outlivesCall reports whether a choice that goes with a fault may come up after the call that the fault is of, if not
+// with it.
 func outlivesCall(id sim.ID) bool {
 	return id.Site == "powercut.names" || id.Site == "files.sync/drop" || id.Site == "child.hang"
 }
 
-// isPoint reports whether an offer is a choice point at all. Deaths are offered at calls that change something: those at others are the same. What
-// else can happen is about an RPC, a death or a driver's life; not what the cluster or the kernel delivers, when.
+// isPoint reports whether an offer is a choice point at all. Deaths are offered at calls that change something: those
+// at others are the same. What else can happen is about an RPC, a death or a driver's life; not what the cluster or
+// the kernel delivers, when.
 func isPoint(o offer) bool {
 	if o.caller.Site == "" {
 		area, _, _ := strings.Cut(o.id.Site, ".")

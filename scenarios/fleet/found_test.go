@@ -19,8 +19,14 @@ func TestHuntThatKeepsGoingHasTheLowestSeedOfEachSignature(t *testing.T) {
 	}
 	found := c.now().Found
 	require.Len(t, found, 2)
-	require.Equal(t, Found{Signature: "S8 b", Seed: 4, Schedules: 1, Violation: &verdict.Violation{Property: "S8", Site: "b"}},
+	require.Equal(t, Found{
+		Signature: "S8 b", Seed: 4, Schedules: 1,
+		Violation: &verdict.Violation{Property: "S8", Site: "b"},
+	},
 		found[0])
-	require.Equal(t, Found{Signature: "S8 a", Seed: 7, Schedules: 3, Violation: &verdict.Violation{Property: "S8", Site: "a"}},
+	require.Equal(t, Found{
+		Signature: "S8 a", Seed: 7, Schedules: 3,
+		Violation: &verdict.Violation{Property: "S8", Site: "a"},
+	},
 		found[1])
 }

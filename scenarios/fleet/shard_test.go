@@ -98,9 +98,10 @@ func TestSeedFromIsAFunctionOfItsText(t *testing.T) {
 }
 
 func TestFaultOfALineThatIsLeftOutDoesNotHappen(t *testing.T) {
-	s, err := scenarios.Parse("late.txt", "# late\ndriver disk.example staging\nvolume vol-a of disk.example\npod default/web "+
-		"uses vol-a\n"+
-		"fault csi.stage of vol-a late 60s\nat 0s apply all\nwithin 5m expect pod default/web ready\n")
+	s, err := scenarios.Parse("late.txt",
+		"# late\ndriver disk.example staging\nvolume vol-a of disk.example\npod default/web "+
+			"uses vol-a\n"+
+			"fault csi.stage of vol-a late 60s\nat 0s apply all\nwithin 5m expect pod default/web ready\n")
 	require.NoError(t, err)
 	h := scenarios.NewHunter()
 	whole := h.Rerun(cases.Case{Scenario: s, Still: true}, scenarios.Watch{})

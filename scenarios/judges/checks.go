@@ -82,7 +82,8 @@ func Effect(r *world.Run, e sim.Effect) {
 	}
 }
 
-// driverUp: a version of a driver that gains or loses SINGLE_NODE_MULTI_WRITER wants its volumes in another access mode.
+// driverUp: a version of a driver that gains or loses SINGLE_NODE_MULTI_WRITER wants its volumes in another access
+// mode.
 func driverUp(r *world.Run, name string) {
 	for _, d := range r.W.Drivers() {
 		if d.Name != name {
@@ -92,7 +93,8 @@ func driverUp(r *world.Run, name string) {
 			r.IsEdited = true
 		}
 		r.Writers[name] = d.Is.MultiWriter
-		if is := (world.Traits{Staging: d.Is.Staging, MultiWriter: d.Is.MultiWriter}); !slices.Contains(r.Traits[name], is) {
+		if is := (world.Traits{Staging: d.Is.Staging, MultiWriter: d.Is.MultiWriter}); !slices.Contains(r.Traits[name],
+			is) {
 			r.Traits[name] = append(r.Traits[name], is)
 		}
 	}
@@ -148,7 +150,8 @@ func PlaceOf(r *world.Run, e *sim.Effect) *world.Place {
 		}
 	}
 	p := &world.Place{
-		Key: e.Key, Path: path, Driver: e.Driver, Volume: e.Volume, Thing: e.Driver + "^" + e.Volume, IsPublish: isPublish, Earlier: r.ByPath[path],
+		Key: e.Key, Path: path, Driver: e.Driver, Volume: e.Volume, Thing: e.Driver + "^" + e.Volume,
+		IsPublish: isPublish, Earlier: r.ByPath[path],
 	}
 	r.Places[e.Key], r.ByPath[path] = p, p
 	r.List = append(r.List, p)
@@ -200,8 +203,8 @@ func Sent(r *world.Run, e *sim.Effect) {
 	p.Calls = append(p.Calls, world.OpenCall{Id: e.Call, Method: e.Method, Run: e.Run})
 }
 
-// crowded is S6: a call occupies its rung as long as it may act. A call that is still awaited excludes all; one that was given up all but its own
-// repetition and, if it is a setup, its undo.
+// crowded is S6: a call occupies its rung as long as it may act. A call that is still awaited excludes all; one that
+// was given up all but its own repetition and, if it is a setup, its undo.
 func crowded(r *world.Run, p *world.Place, e *sim.Effect) {
 	for _, c := range p.Calls {
 		r.Judges("S6")
@@ -214,7 +217,8 @@ func crowded(r *world.Run, p *world.Place, e *sim.Effect) {
 				e.Method+" is sent for "+p.Volume+" while the agent waits for an earlier "+c.Method)
 			return
 		}
-		r.Fail("S6", "sent "+e.Method, string(p.Key), e.Method+" is sent for "+p.Volume+" while an earlier "+c.Method+" may still act")
+		r.Fail("S6", "sent "+e.Method, string(p.Key),
+			e.Method+" is sent for "+p.Volume+" while an earlier "+c.Method+" may still act")
 		return
 	}
 }
@@ -227,7 +231,8 @@ func beside(r *world.Run, e *sim.Effect) {
 	for _, c := range r.W.Outlived() {
 		r.Judges("S6")
 		if c.Key == e.Key {
-			r.Fail("S6", "beside a helper", string(e.Key), e.Kind.String()+" of "+string(e.Key)+" while a helper of an earlier run may still act: "+c.What)
+			r.Fail("S6", "beside a helper", string(e.Key),
+				e.Kind.String()+" of "+string(e.Key)+" while a helper of an earlier run may still act: "+c.What)
 			return
 		}
 	}
@@ -251,11 +256,13 @@ func publishSent(r *world.Run, e *sim.Effect) {
 	}
 	r.Judges("S4")
 	if s == nil || !s.IsHeld {
-		r.Fail("S4", "sent "+world.Publish, string(e.Key), "volume "+e.Volume+" is published, and it is not staged at "+e.Staging)
+		r.Fail("S4", "sent "+world.Publish, string(e.Key),
+			"volume "+e.Volume+" is published, and it is not staged at "+e.Staging)
 		return
 	}
 	if slices.ContainsFunc(s.Calls, func(c world.OpenCall) bool { return c.Method == world.Unstage }) {
-		r.Fail("S4", "sent "+world.Publish, string(e.Key), "volume "+e.Volume+" is published while an unstage of it may still act")
+		r.Fail("S4", "sent "+world.Publish, string(e.Key),
+			"volume "+e.Volume+" is published while an unstage of it may still act")
 	}
 }
 
@@ -268,7 +275,8 @@ func claimed(r *world.Run, p *world.Place) {
 		r.Judges("S9")
 		up := q.IsHeld || slices.ContainsFunc(q.Calls, func(c world.OpenCall) bool { return c.Method == world.Publish })
 		if q != p && q.IsPublish && q.Driver == p.Driver && q.Volume == p.Volume && up && !q.IsTouched {
-			r.Fail("S9", "sent "+world.Publish, string(p.Key), "the claim of volume "+p.Volume+" is for one pod, and it is or may yet be published at "+q.Path)
+			r.Fail("S9", "sent "+world.Publish, string(p.Key),
+				"the claim of volume "+p.Volume+" is for one pod, and it is or may yet be published at "+q.Path)
 			return
 		}
 	}
@@ -355,7 +363,8 @@ func mounted(r *world.Run, e *sim.Effect) {
 	r.Judges("S18")
 	if stack := r.W.MountsAt(e.Path); len(stack) > 1 {
 		if !isExcused(r, e, stack[len(stack)-2]) && !isUnseen(r, e, stack[:len(stack)-1]) {
-			r.Fail("S18", "mount", e.Path, "a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
+			r.Fail("S18", "mount", e.Path,
+				"a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
 		}
 	}
 }
@@ -364,7 +373,8 @@ func unmounted(r *world.Run, e *sim.Effect) {
 	switch {
 	case e.Actor == "":
 		touch(r, e.Path)
-		if owner := r.PodOf(e.Path); owner != nil && e.Mount.FSType == "tmpfs" && !dealings.IsForeign(r, e.Mount) && IsEmptyDir(r, e.Path) {
+		if owner := r.PodOf(e.Path); owner != nil && e.Mount.FSType == "tmpfs" && !dealings.IsForeign(r, e.Mount) &&
+			IsEmptyDir(r, e.Path) {
 			Loses(r, owner, e.Path)
 		}
 	case e.Actor == "agent":
@@ -401,7 +411,8 @@ func takes(r *world.Run, e *sim.Effect) {
 	}
 	for _, u := range owner.Uses {
 		if e.Path == u.Path || world.Below(e.Path, u.Path) {
-			r.Fail("S7", e.Kind.String(), e.Path, "volume "+u.Name+" is taken from pod "+owner.Name+", whose containers run")
+			r.Fail("S7", e.Kind.String(), e.Path,
+				"volume "+u.Name+" is taken from pod "+owner.Name+", whose containers run")
 		}
 	}
 }
@@ -438,7 +449,8 @@ func takesDirectory(r *world.Run, e *sim.Effect) {
 	}
 	for _, u := range owner.Uses {
 		if u.Driver == "" && !u.Exempt && (e.Path == u.Path || world.Below(e.Path, u.Path)) {
-			r.Fail("S1", e.Kind.String(), e.Path, "the emptyDir "+u.Name+" of pod "+owner.Name+", whose containers run, is deleted")
+			r.Fail("S1", e.Kind.String(), e.Path,
+				"the emptyDir "+u.Name+" of pod "+owner.Name+", whose containers run, is deleted")
 		}
 	}
 }

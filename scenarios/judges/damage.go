@@ -25,9 +25,12 @@ const (
 	isZeroed                         // zeros are in the middle of it
 )
 
-// Woundable are the own files that are changed in place; "" is the present generation of the journal, and a directory one
-// of the files in it.
-var Woundable = []string{"", "journal/journal.spare", "identity", "deletions.log", "manifests", "manifests/.ledger.json"}
+// Woundable are the own files that are changed in place; "" is the present generation of the journal, and a directory
+// one of the files in it.
+var Woundable = []string{
+	"", "journal/journal.spare", "identity", "deletions.log", "manifests",
+	"manifests/.ledger.json",
+}
 
 // frameMagic begins each frame of a journal: see engine/journal.
 const frameMagic = "\xffvj\xfe"
@@ -100,14 +103,16 @@ func awaitsTelling(r *world.Run, life uint32, after time.Duration, file string, 
 			awaitsTelling(r, life, more, file, isLeft)
 		case isLeft():
 			r.Judges("S30")
-			r.Fail("S30", "copies", path.Base(file), "somebody has damaged "+file+" in place, and the running agent leaves it damaged")
+			r.Fail("S30", "copies", path.Base(file),
+				"somebody has damaged "+file+" in place, and the running agent leaves it damaged")
 		case r.W.Now().Sub(r.Root.Spoilt.Since) >= dealings.Noticing:
 			noticed(r, "lives and writes on behind it")
 		}
 	})
 }
 
-// keepsDamage says whether a damaged copy of a manifest, or the ledger of them, is still as it is now, and the manifest too.
+// keepsDamage says whether a damaged copy of a manifest, or the ledger of them, is still as it is now, and the
+// manifest too.
 func keepsDamage(r *world.Run, file string) func() bool {
 	damaged, manifest := r.W.ReadFile(file), lang.ManifestDir+"/"+path.Base(file)
 	source := r.W.ReadFile(manifest)
@@ -115,7 +120,8 @@ func keepsDamage(r *world.Run, file string) func() bool {
 	isOurs := path.Base(path.Dir(file)) == "manifests" && (isThere || strings.HasPrefix(path.Base(file), "."))
 	return func() bool {
 		_, isLeft := r.W.Exists(file) // what is gone is no empty file
-		return isOurs && isLeft && bytes.Equal(r.W.ReadFile(file), damaged) && bytes.Equal(r.W.ReadFile(manifest), source)
+		return isOurs && isLeft && bytes.Equal(r.W.ReadFile(file), damaged) &&
+			bytes.Equal(r.W.ReadFile(manifest), source)
 	}
 }
 
@@ -146,7 +152,10 @@ func wound(r *world.Run, file string, how world.Wound, point, length int64) bool
 	}
 	r.W.WriteFile(file, data)
 	if file == present(r) && how != IsRegrown && !isSpoilt(r) {
-		r.Root.Spoilt = world.Spoilt{File: file, At: int(from), Was: before[from:to], How: how, Boot: r.Root.Boot, Since: r.W.Now()}
+		r.Root.Spoilt = world.Spoilt{
+			File: file, At: int(from), Was: before[from:to], How: how, Boot: r.Root.Boot,
+			Since: r.W.Now(),
+		}
 	}
 	return true
 }

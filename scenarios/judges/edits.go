@@ -25,7 +25,8 @@ func keepsData(r *world.Run, e *sim.Effect) {
 		return
 	}
 	for _, u := range owner.Uses {
-		isIt := e.Path == u.Path || world.Below(e.Path, u.Path) || e.Kind != sim.EffectRemoved && world.Below(u.Path, e.Path)
+		isIt := e.Path == u.Path || world.Below(e.Path, u.Path) || e.Kind != sim.EffectRemoved &&
+			world.Below(u.Path, e.Path)
 		if u.Driver == "" && !u.Exempt && !u.Memory && isIt && strings.Contains(u.Path, "kubernetes.io~empty-dir/") {
 			r.Fail("S1", e.Kind.String(), e.Path,
 				"the emptyDir "+u.Name+" of pod "+owner.Name+" is deleted, moved or covered, and nobody has deleted "+

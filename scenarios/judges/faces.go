@@ -60,7 +60,8 @@ func interviews(r *world.Run, m *engine.VolumeManager) (i interview, ok bool) {
 	for _, p := range r.Pods {
 		uids, named = append(uids, p.Uid), append(named, names(p))
 	}
-	// A status can change and change back between two looks, and a wait may tell of that: then core has decided something.
+	// A status can change and change back between two looks, and a wait may tell of that: then core has decided
+	// something.
 	isSteady, decided := true, r.Decisions
 	wait := func(err error) error {
 		s, failed := m.Status(ctx)
@@ -178,8 +179,10 @@ func (i *interview) contradicts() string {
 		if is := i.attached[k.Volume]; k.Volume != "" && !is && k.Actual != "Absent" {
 			return fmt.Sprintf("volume %s is not attached, and %s is %s", k.Volume, k.Key, k.Actual)
 		}
-		if k.State == engine.Waiting && k.Attempts > 0 && k.Why == "" && strings.HasPrefix(k.Next, "volnode tries again") {
-			return fmt.Sprintf("%s is tried again after %d attempts, and the status does not say why", k.Key, k.Attempts)
+		if k.State == engine.Waiting && k.Attempts > 0 && k.Why == "" &&
+			strings.HasPrefix(k.Next, "volnode tries again") {
+			return fmt.Sprintf("%s is tried again after %d attempts, and the status does not say why", k.Key,
+				k.Attempts)
 		}
 	}
 	isGone := true

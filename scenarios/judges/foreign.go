@@ -61,7 +61,8 @@ func MixesUp(r *world.Run, e *sim.Effect) {
 
 // isOfLostJournal reports whether a call is of an earlier life, of which only a journal knew that was lost.
 func isOfLostJournal(r *world.Run, e *sim.Effect, p *world.Place) bool {
-	return r.Root.Forgotten && e.Run < r.W.Life() && !slices.ContainsFunc(p.Calls, func(c world.OpenCall) bool { return c.Id == e.Call })
+	return r.Root.Forgotten && e.Run < r.W.Life() &&
+		!slices.ContainsFunc(p.Calls, func(c world.OpenCall) bool { return c.Id == e.Call })
 }
 
 // IsEmptyDir reports whether a path is that of an emptyDir: what the agent mounts there carries its mark.
@@ -147,7 +148,8 @@ func Untouched(r *world.Run) bool {
 		}
 		if ok && b.State == core.Present && !b.IsHeldBack {
 			if why := differs(r, p, &b); why != "" {
-				r.Fail("S14", "never noticed", string(p.Key), "the engine believes "+string(p.Key)+" to be up, and "+why)
+				r.Fail("S14", "never noticed", string(p.Key),
+					"the engine believes "+string(p.Key)+" to be up, and "+why)
 				return false
 			}
 		}
@@ -158,8 +160,9 @@ func Untouched(r *world.Run) bool {
 	return true
 }
 
-// hasRivalInDoubt: the agent took what somebody mounted at the path of p for another volume, which a call that had ended
-// with an error brought. Containers keep it from looking there, so both stay in doubt, and one must be let go of first.
+// hasRivalInDoubt: the agent took what somebody mounted at the path of p for another volume, which a call that had
+// ended with an error brought. Containers keep it from looking there, so both stay in doubt, and one must be let go of
+// first.
 func hasRivalInDoubt(r *world.Run, p *world.Place) bool {
 	for q := r.ByPath[p.Path]; q != nil; q = q.Earlier {
 		if b, ok := r.Core.Belief(q.Key); ok && q.Thing != p.Thing && b.State == core.Unknown {
@@ -176,8 +179,8 @@ func MustBeSeen(p *world.Place, b *core.Belief) bool {
 }
 
 // isExcused reports whether somebody else has had a hand in what stands where a mount is made, or it is one that nobody
-// could call back. Nor could anybody see it: once the journal is lost, what a driver has left mounted looks like what is
-// up.
+// could call back. Nor could anybody see it: once the journal is lost, what a driver has left mounted looks like what
+// is up.
 func isExcused(r *world.Run, e *sim.Effect, under hal.Mount) bool {
 	for p := r.ByPath[e.Path]; p != nil; p = p.Earlier {
 		if p.IsTouched || isBelated(p, e) || p.Leftover == under.ID {
@@ -190,7 +193,8 @@ func isExcused(r *world.Run, e *sim.Effect, under hal.Mount) bool {
 // isBelated reports whether a mount is made by a call that was given up and undone, where its driver has let go of the
 // volume since: what that has left mounted need not be gone by then, and nobody can call the call back.
 func isBelated(p *world.Place, e *sim.Effect) bool {
-	return !p.IsHeld && slices.ContainsFunc(p.Calls, func(c world.OpenCall) bool { return c.Id == e.Call && c.IsUndone })
+	return !p.IsHeld && slices.ContainsFunc(p.Calls,
+		func(c world.OpenCall) bool { return c.Id == e.Call && c.IsUndone })
 }
 
 // isUnseen reports whether all of a stack came while the helper that now mounts on it was in the kernel already:

@@ -66,7 +66,10 @@ func IsIntruder(r *world.Run, p *world.Pod) bool {
 
 // LeadsAstray reports whether a pod has a hostPath that leads to a place of the agent.
 func LeadsAstray(r *world.Run, p *world.Pod) bool {
-	return slices.ContainsFunc(p.Uses, func(u world.Use) bool { return u.IsHost && dealings.LeadsInto(r, u.Path) != "" })
+	return slices.ContainsFunc(p.Uses, func(u world.Use) bool {
+		return u.IsHost && dealings.LeadsInto(r,
+			u.Path) != ""
+	})
 }
 
 // deletesOfHosts is S34 of names that go.

@@ -141,16 +141,21 @@ func isFree(r *world.Run, p *world.Pod) bool {
 			}))
 	})
 	isInTheWay := func(u world.Use) bool { return hasInTheWay(r, u) }
-	return !isHurt && !slices.ContainsFunc(p.Uses, isInTheWay) && !slices.ContainsFunc(r.List, func(at *world.Place) bool {
-		return (r.Faulty[at.Key] || at.IsTouched || isKeptUp(r, at)) &&
-			slices.ContainsFunc(p.Uses, func(u world.Use) bool { return u.Driver == at.Driver && u.Volume == at.Volume })
-	})
+	return !isHurt && !slices.ContainsFunc(p.Uses, isInTheWay) &&
+		!slices.ContainsFunc(r.List, func(at *world.Place) bool {
+			return (r.Faulty[at.Key] || at.IsTouched || isKeptUp(r, at)) &&
+				slices.ContainsFunc(p.Uses, func(u world.Use) bool {
+					return u.Driver == at.Driver &&
+						u.Volume == at.Volume
+				})
+		})
 }
 
 // hasInTheWay: another volume was where a volume of a pod comes, as its object was edited, and something that has gone
 // wrong keeps what is left of that one: one path has one volume.
 func hasInTheWay(r *world.Run, u world.Use) bool {
-	for _, at := range [...]string{u.Path, lang.RootDir + "/plugins/kubernetes.io/csi/volumeDevices/staging/" + u.Spec} {
+	for _, at := range [...]string{u.Path, lang.RootDir + "/plugins/kubernetes.io/csi/volumeDevices/staging/" +
+		u.Spec} {
 		for q := r.ByPath[at]; q != nil; q = q.Earlier {
 			if b, known := r.Core.Belief(q.Key); known && !b.IsGone && b.Volume != u.Driver+"^"+u.Volume &&
 				!isFreeRung(r, &b) {
@@ -171,7 +176,8 @@ func isKeptUp(r *world.Run, at *world.Place) bool {
 // pods: one that no record tells of may have the volume there. An intent is enough, be it that nothing came of it.
 func isBlindTo(r *world.Run, b *core.Belief) bool {
 	why, _ := r.Core.Prospect(b.Key)
-	isToGo := b.Pod == "" && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild || why.MustUndo)
+	isToGo := b.Pod == "" && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild ||
+		why.MustUndo)
 	return isToGo && slices.ContainsFunc(r.Root.Strays, func(stray string) bool {
 		_, is := r.W.Exists(stray)
 		return is && (r.Root.Left[stray] || r.Root.Left[stray+"/volumes"])

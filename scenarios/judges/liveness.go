@@ -10,8 +10,8 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// Rebuilt returns the volumes, as driver^handle, whose stage must be made again, which is done once no container runs on it. Until then nothing new
-// is made upon it.
+// Rebuilt returns the volumes, as driver^handle, whose stage must be made again, which is done once no container runs
+// on it. Until then nothing new is made upon it.
 func Rebuilt(r *world.Run) []string {
 	var all []string
 	r.Core.Beliefs(func(b core.Belief) {
@@ -22,7 +22,8 @@ func Rebuilt(r *world.Run) []string {
 	return all
 }
 
-// IsHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it; or another pod has its claim.
+// IsHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it;
+// or another pod has its claim.
 func IsHeldBack(r *world.Run, p *world.Pod) bool {
 	if r.IsRenamed && r.IsOccupied(p) || IsIntruder(r, p) {
 		return true
@@ -34,14 +35,17 @@ func IsHeldBack(r *world.Run, p *world.Pod) bool {
 	})
 }
 
-// AwaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has, be it that its containers keep its volume from being made again.
+// AwaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has, be it that its containers keep its volume
+// from being made again.
 func AwaitsClaim(r *world.Run, b *core.Belief) bool {
-	if !r.Exclusive[b.Volume] || b.Pod == "" || b.State != core.Absent || !b.IsWanted || b.InFlight || b.SetUpOpen != 0 || b.TearDownOpen != 0 {
+	if !r.Exclusive[b.Volume] || b.Pod == "" || b.State != core.Absent || !b.IsWanted || b.InFlight ||
+		b.SetUpOpen != 0 || b.TearDownOpen != 0 {
 		return false
 	}
 	isTaken := false
 	r.Core.Beliefs(func(o core.Belief) {
-		isTaken = isTaken || o.Key != b.Key && o.Volume == b.Volume && o.Pod != "" && (o.State == core.Present || o.IsHeldBack)
+		isTaken = isTaken || o.Key != b.Key && o.Volume == b.Volume && o.Pod != "" &&
+			(o.State == core.Present || o.IsHeldBack)
 	})
 	return isTaken
 }
@@ -68,7 +72,8 @@ func TellWhy(r *world.Run, object string) string {
 	}
 	for _, rung := range s.Rungs {
 		if string(rung.Key) == object {
-			return strings.Join([]string{string(rung.State), rung.Actual, rung.Desired, rung.Step, rung.Why, rung.Next}, "; ")
+			return strings.Join([]string{string(rung.State), rung.Actual, rung.Desired, rung.Step, rung.Why, rung.Next},
+				"; ")
 		}
 	}
 	for _, p := range s.Pods {

@@ -127,7 +127,8 @@ func Refine(r *world.Run, key hal.Key) {
 		isWish := b.IsGone || b.State == core.Absent && b.InFlight && b.Verb == core.Inspect
 		p.IsTold = p.IsTold || !isWish
 	}
-	p.MayBeUsed, p.IsUnseen, p.IsStranded = p.MayBeUsed || isUp, p.IsUnseen && !isUp, p.IsStranded && (!ok || EndsUnheard(p, &b))
+	p.MayBeUsed, p.IsUnseen, p.IsStranded = p.MayBeUsed || isUp, p.IsUnseen && !isUp, p.IsStranded &&
+		(!ok || EndsUnheard(p, &b))
 	p.IsSaid = p.IsSaid && p.MayBeUsed
 	p.IsOutdated = p.IsOutdated && !isUp
 	if p.IsTouched {
@@ -210,12 +211,14 @@ func RefineDirectory(r *world.Run, key hal.Key, b *core.Belief) {
 	switch {
 	case b.State == core.Present && isHidden(r, b.Path): // what a mount above it hides may be there
 	case b.State == core.Present && !there:
-		r.Fail("S14", "believed Present", string(key), "the engine believes "+string(key)+" to be up, and there is no "+b.Path)
+		r.Fail("S14", "believed Present", string(key),
+			"the engine believes "+string(key)+" to be up, and there is no "+b.Path)
 	case b.State == core.Present && strings.HasPrefix(b.Fingerprint, "mount ") && len(r.W.MountsAt(b.Path)) == 0:
 		r.Fail("S14", "believed Present", string(key),
 			"the engine believes "+string(key)+" to be up, and nothing is mounted at "+b.Path)
 	case b.State == core.Absent && there:
-		r.Fail("S14", "believed Absent", string(key), "the engine believes "+string(key)+" to be down, and there is "+b.Path)
+		r.Fail("S14", "believed Absent", string(key),
+			"the engine believes "+string(key)+" to be down, and there is "+b.Path)
 	}
 }
 

@@ -71,7 +71,8 @@ func Refused(r *world.Run, why string) {
 	}
 	if !r.Root.MayRefuse && r.Registrars.Begun != 0 {
 		// before it has begun for the first time, others may have made what is there
-		r.Fail("S30", "refused", "agent", "the agent refuses to start, and the root directory is as the agent made it: "+why)
+		r.Fail("S30", "refused", "agent",
+			"the agent refuses to start, and the root directory is as the agent made it: "+why)
 		return
 	}
 	life := r.W.Life()

@@ -51,9 +51,9 @@ func madeRight(r *world.Run, e *sim.Effect) {
 	}
 }
 
-// wipes notes that an inline volume goes, and its data with it, by a call of which only a journal knew that was lost, or
-// as the agent has an old journal, by which it was never up: see unpublishSent. Its containers write on to what is gone,
-// so it is not judged until others are started.
+// wipes notes that an inline volume goes, and its data with it, by a call of which only a journal knew that was lost,
+// or as the agent has an old journal, by which it was never up: see unpublishSent. Its containers write on to what is
+// gone, so it is not judged until others are started.
 func wipes(r *world.Run, e *sim.Effect) {
 	p := PlaceOf(r, e)
 	if p != nil && strings.HasPrefix(p.Volume, "csi-") && (p.IsOutdated || isOfLostJournal(r, e, p)) {

@@ -19,20 +19,47 @@ import (
 // A scenario file begins with comments that say what the story is and which bug it comes from. Its statements follow,
 // one in each line:
 //
-//	host runtime                          containers outlive the deletion of their pod; the default is a host without a runtime
+//	host runtime                          containers outlive the deletion of their pod; the default is a host without
+//
+// a runtime
+//
 //	objects from files                    the agent reads them from a directory of manifests; the default is a stream
-//	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked stages-below stages-nothing
-//	                                      publishes-nothing, credulous (of any mount), daemon (FUSE), queues (one thing at a time, in any order),
-//	                                      crashes-on-third (call of each life), acts-behind (after an answer; the engine is configured for it),
-//	                                      acts-untold (the same, and the engine is not),
-//	                                      attach (its volumes can go to another node), quotes (secrets, in its errors),
-//	                                      network (its volumes are those of a server, NFS),
-//	                                      without-mount (the engine is configured for it), absent (until it is started)
-//	volume NAME of DRIVER TRAIT…          a claim NAME, its PersistentVolume pv-NAME and the CSIDriver: block one-pod read-only handle HANDLE
+//	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked
+//
+// stages-below stages-nothing
+//
+//	publishes-nothing, credulous (of any mount), daemon (FUSE), queues (one
+//
+// thing at a time, in any order),
+//
+//	crashes-on-third (call of each life), acts-behind (after an answer; the
+//
+// engine is configured for it),
+//
+//	acts-untold (the same, and the engine is not),
+//	attach (its volumes can go to another node), quotes (secrets, in its
+//
+// errors),
+//
+//	network (its volumes are those of a server, NFS),
+//	without-mount (the engine is configured for it), absent (until it is
+//
+// started)
+//
+//	volume NAME of DRIVER TRAIT…          a claim NAME, its PersistentVolume pv-NAME and the CSIDriver: block one-pod
+//
+// read-only handle HANDLE
+//
 //	                                      option OPTION
-//	pod NS/NAME [version V] uses VOLUME…  a pod with volumes: NAME or NAME:ro of a volume line, scratch (emptyDir), memory (emptyDir), inline:DRIVER,
+//	pod NS/NAME [version V] uses VOLUME…  a pod with volumes: NAME or NAME:ro of a volume line, scratch (emptyDir),
+//
+// memory (emptyDir), inline:DRIVER,
+//
 //	                                      host:PATH
-//	fault SITE [of OBJECT] [nth N] KIND   one fault, at a call; SITE is as in a trace: csi.stage, mounts.mount, files.sync
+//	fault SITE [of OBJECT] [nth N] KIND   one fault, at a call; SITE is as in a trace: csi.stage, mounts.mount,
+//
+// files.sync
+//
 //	at TIME ACTION                        since the beginning
 //	after TIME ACTION                     since the statement before
 //	within TIME expect CONDITION          it holds at some moment from the statement before on

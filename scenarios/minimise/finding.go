@@ -105,15 +105,17 @@ func tell(h *scenarios.Hunter, c cases.Case) (*Finding, *names) {
 	var n *names
 	var records []sim.Record
 	res := h.Rerun(c, scenarios.Watch{
-		Keep: true, Done: func(w *sim.World) { records = w.Trace().Records }, Ended: func(v scenarios.View) { n = namesOf(v.Labels()) },
+		Keep: true, Done: func(w *sim.World) { records = w.Trace().Records },
+		Ended: func(v scenarios.View) { n = namesOf(v.Labels()) },
 	})
 	v := res.Violation
 	if v == nil {
 		return nil, nil
 	}
 	f := &Finding{
-		Schema: FindingSchema, Commit: Commit(), Property: v.Property, Signature: v.Signature(), Sentence: n.summary(c, v),
-		Seed: c.Seed, Case: c.String(),
+		Schema: FindingSchema, Commit: Commit(), Property: v.Property, Signature: v.Signature(),
+		Sentence: n.summary(c, v),
+		Seed:     c.Seed, Case: c.String(),
 		Violation: v, Subject: n.name(v.Object), Lines: timeline(records, n, v.Object), Command: c.Command("replay"),
 	}
 	if c.Scenario != nil {

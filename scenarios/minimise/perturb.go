@@ -125,8 +125,8 @@ func moved(c cases.Case, i int, to sim.ID) cases.Case {
 	return c
 }
 
-// perturb takes some choices away at random, seats faults again and draws other times, again and again, and goes on from
-// what fails like before. Who draws is made from the seed, so a case is always shrunk in the same way.
+// perturb takes some choices away at random, seats faults again and draws other times, again and again, and goes on
+// from what fails like before. Who draws is made from the seed, so a case is always shrunk in the same way.
 func (s *shrinker) perturb(c cases.Case) cases.Case {
 	seen, _ := s.survey(c)
 	for vain := 0; s.runs < mostRuns && !s.stops() && (vain < fewTrials || len(c.Choices()) > fewChoices); vain++ {

@@ -87,7 +87,8 @@ func (o other) parts(t *testing.T, here []string) string {
 		if here[seed] == there[seed] {
 			continue
 		}
-		d := Diff(TraceOf(scenarios.NewHunter(), cases.Case{Seed: uint64(seed)}, sim.Seeded(seed)), o.run(t, traceEnv, uint64(seed)))
+		d := Diff(TraceOf(scenarios.NewHunter(), cases.Case{Seed: uint64(seed)}, sim.Seeded(seed)),
+			o.run(t, traceEnv, uint64(seed)))
 		if d == nil {
 			return fmt.Sprintf("seed %d was %s here and %s there, and now its traces are equal: it is not always "+
 				"the same", seed, here[seed], there[seed])

@@ -1,5 +1,5 @@
-// Package minimise takes the choices of a failing run away until none can go, and tells people what is left: a sentence,
-// a timeline, what each choice does, and where two runs of one case part.
+// Package minimise takes the choices of a failing run away until none can go, and tells people what is left: a
+// sentence, a timeline, what each choice does, and where two runs of one case part.
 package minimise
 
 import (
@@ -355,8 +355,8 @@ func cut(c cases.Case, i, n int, eligible func(cases.Kept) bool) (cases.Case, in
 	return less, cut
 }
 
-// dropSeed makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others are
-// the plainest and the shortest.
+// dropSeed makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others
+// are the plainest and the shortest.
 func (s *shrinker) dropSeed(c cases.Case) cases.Case {
 	if c.Still || c.Scenario != nil {
 		c.Still = true

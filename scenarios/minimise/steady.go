@@ -44,7 +44,9 @@ func (p *played) lines() []string {
 // replay runs a case again, n times: every other time with a hunter that has run nothing, else with h. drawn makes the
 // choices; nil is the case itself. It returns how many runs are equal to the first, and where the first that is not
 // parts from it; nil if all are equal.
-func replay(h *scenarios.Hunter, c cases.Case, drawn func() sim.Chooser, first *played, n int) (equal int, d *Difference) {
+func replay(h *scenarios.Hunter, c cases.Case, drawn func() sim.Chooser, first *played, n int) (equal int,
+	d *Difference,
+) {
 	for i := range n {
 		who := h
 		if i%2 == 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/volnode/volnode/scenarios/secrets"
 )
 
-// A walk follows every field of the world, the engine and the checks, so that what somebody adds is a part of the state:
-// at worst, two are told apart that are one. What is left out stands in notAsItIs.
+// A walk follows every field of the world, the engine and the checks, so that what somebody adds is a part of the
+// state: at worst, two are told apart that are one. What is left out stands in notAsItIs.
 
 // State is a hash of all that decides how a run goes on.
 type State uint64

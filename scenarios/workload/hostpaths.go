@@ -48,7 +48,8 @@ func (g *Workload) PlanHostPath(s *world.Shape, name string) {
 // IsIntruding is that of a rung, once nothing of an earlier look of the agent is left.
 func IsIntruding(r *world.Run, b *core.Belief) bool {
 	p := r.ByUID[b.Pod]
-	return !b.InFlight && !b.HasChild && strings.HasPrefix(string(b.Key), "hostpath/") && p != nil && judges.IsIntruder(r, p)
+	return !b.InFlight && !b.HasChild && strings.HasPrefix(string(b.Key), "hostpath/") && p != nil &&
+		judges.IsIntruder(r, p)
 }
 
 // TurnsAway is S34 of the status, a hostPath that the agent refuses says where it leads, and L12 of those that are not

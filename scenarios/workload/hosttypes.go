@@ -42,7 +42,8 @@ func (g *Workload) planHostTypes(s *world.Shape, name string) {
 	g.R.W.MakeDir(world.HostThing)
 	for n, kind := range []hal.FileType{hal.TypeFile, hal.TypeDirectory} {
 		if g.Pick("workload.host-thing", name, 1+n, 1, 1) == 1 {
-			g.At(g.Time("workload.host-thing-time", name, n, cases.Chaos), name, func() { retypes(g.R, world.HostThing, kind) })
+			g.At(g.Time("workload.host-thing-time", name, n, cases.Chaos), name,
+				func() { retypes(g.R, world.HostThing, kind) })
 		}
 	}
 }

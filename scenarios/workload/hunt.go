@@ -37,13 +37,14 @@ type Built struct {
 
 func NewStock() *Stock {
 	return &Stock{
-		cluster: map[world.Cluster][]any{}, Pods: map[world.Shape]Built{}, volumes: map[versionOf]*corev1.PersistentVolume{},
-		claims: map[[2]uint8]*corev1.PersistentVolumeClaim{}, Texts: map[any][]byte{},
+		cluster: map[world.Cluster][]any{}, Pods: map[world.Shape]Built{},
+		volumes: map[versionOf]*corev1.PersistentVolume{},
+		claims:  map[[2]uint8]*corev1.PersistentVolumeClaim{}, Texts: map[any][]byte{},
 	}
 }
 
-// MostShapes is after how many pods a hunter forgets those that it has made. More would be found again more often, but what lives decides how
-// large the heap grows until it is collected, and memory that was used long ago is in no cache.
+// MostShapes is after how many pods a hunter forgets those that it has made. More would be found again more often, but
+// what lives decides how large the heap grows until it is collected, and memory that was used long ago is in no cache.
 const MostShapes = 512
 
 func isPod(object any) bool {

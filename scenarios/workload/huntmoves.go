@@ -49,7 +49,8 @@ func (g *Workload) PlanMoves(volume int) {
 				dealings.DetachesByForce(g.R, v.Driver, v.Handle, there)
 				return
 			case whileAway:
-				g.R.Sleeps(dealings.ForceAfter + dealings.AttachPeriod + g.Time("workload.away", v.Handle, n, 2*time.Minute))
+				g.R.Sleeps(dealings.ForceAfter + dealings.AttachPeriod +
+					g.Time("workload.away", v.Handle, n, 2*time.Minute))
 			}
 			dealings.HandsOver(g.R, v.Driver, v.Handle, there)
 		})

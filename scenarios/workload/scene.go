@@ -28,8 +28,8 @@ type Scene struct {
 	IsVaried bool // more goes wrong than the scenario says
 }
 
-// Pod returns the pod of the words "pod NAME": the one that the cluster has, else the one of that name that came last; before any has come, its first
-// version.
+// Pod returns the pod of the words "pod NAME": the one that the cluster has, else the one of that name that came last;
+// before any has come, its first version.
 func (t *Scene) Pod(name string) (*corev1.Pod, *world.Pod) {
 	var last *world.Pod
 	for _, p := range t.R.Pods {
@@ -78,7 +78,8 @@ func (t *Scene) spoil(name string) string {
 	if !t.S.Files {
 		return "only manifests can be spoilt; write: objects from files"
 	}
-	t.W.WriteFile(t.R.FileOf(object), []byte("apiVersion: v1\nkind: Pod\nspeck: {}\nmetadata: {name: "+object.Name+"}\n"))
+	t.W.WriteFile(t.R.FileOf(object),
+		[]byte("apiVersion: v1\nkind: Pod\nspeck: {}\nmetadata: {name: "+object.Name+"}\n"))
 	return ""
 }
 

@@ -196,7 +196,8 @@ func (t *Scene) otherCopies(node, pod string) string {
 	t.RemoveTree(dir)
 	t.W.MakeDir(dir)
 	t.W.WriteFile(dir+"/"+name, world.ManifestOf(object))
-	t.W.WriteFile(dir+"/.ledger.json", fmt.Appendf(nil, `{"owner":{"node":%q},"files":{%q:{"in":{}}}}`+"\n", node, name))
+	t.W.WriteFile(dir+"/.ledger.json", fmt.Appendf(nil, `{"owner":{"node":%q},"files":{%q:{"in":{}}}}`+"\n", node,
+		name))
 	return ""
 }
 

@@ -19,7 +19,8 @@ const (
 	HostUnit = "/opt/unit" // to which it leads before
 	HostFile = lang.RootDir + "/plugins/disk.example/kept"
 
-	EmptyDirOfFirst = lang.RootDir + "/pods/00000000-0000-4000-8000-000000000000/volumes/kubernetes.io~empty-dir/scratch"
+	EmptyDirOfFirst = lang.RootDir +
+		"/pods/00000000-0000-4000-8000-000000000000/volumes/kubernetes.io~empty-dir/scratch"
 )
 
 // hostPlace is what a hostPath of a hunt names, UID for the uid of its pod.

@@ -141,8 +141,8 @@ func (r *Run) RecallsAll() {
 // CopiesDir is where the agent keeps what it knows of manifests.
 const CopiesDir = lang.RootDir + "/volnode/manifests"
 
-// CantSave notes that the agent can't write there. It removes its ledger then, so that the next start knows that it does
-// not know all. Where nothing is on the node, that start can take nothing down, and may forget.
+// CantSave notes that the agent can't write there. It removes its ledger then, so that the next start knows that it
+// does not know all. Where nothing is on the node, that start can take nothing down, and may forget.
 func (r *Run) CantSave(i sim.Injected) {
 	r.Root.Unsaved = r.Root.Unsaved || i.Object == CopiesDir || Below(i.Object, CopiesDir)
 }

@@ -71,7 +71,8 @@ func (r *Run) Labels() Labels {
 		add(strings.TrimSuffix(p.Path, "/globalmount"), volume, volume)
 		add(p.Driver+"^"+p.Volume+" "+p.Path, volume, volume)
 	}
-	n.pairs = append(n.pairs, pair{lang.RootDir + "/volnode/", "", ""}, pair{lang.RootDir + "/", "", ""}, pair{"default/", "", ""})
+	n.pairs = append(n.pairs, pair{lang.RootDir + "/volnode/", "", ""}, pair{lang.RootDir + "/", "", ""},
+		pair{"default/", "", ""})
 	slices.SortStableFunc(n.pairs, func(a, b pair) int { return len(b.from) - len(a.from) })
 	return n
 }
@@ -95,8 +96,8 @@ func (r *Run) volumeName(driver, handle string) string {
 	return name + ":" + handle
 }
 
-// ComesAgain: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this one
-// wants, and on nothing else.
+// ComesAgain: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this
+// one wants, and on nothing else.
 func (r *Run) ComesAgain(p *Pod) {
 	if p.Told == nil && p.FreedIn == r.W.Life() {
 		for _, at := range r.List {

@@ -20,12 +20,16 @@ import (
 	"github.com/volnode/volnode/scenarios/secrets"
 )
 
-// This file is the objects of a hunt's worlds. They are made once and shared: an object is not changed once it was handed out.
+// This file is the objects of a hunt's worlds. They are made once and shared: an object is not changed once it was
+// handed out.
 
 // HuntVolume is one volume that pods share. The handles resemble each other on purpose.
 // secretsOfHunts are the secrets of stages and publishes: values as people have them, each with a mark of its own.
 var SecretsOfHunts = map[string]map[string]string{
-	"stage":   {"key": "wJalrX/tnFE+K7=&bPx of stage\n", "pin": "Qz7Kp", "tls.key": "--KEY--\nU3RhZ2UgZG9lcyBub3Qg\ndGVsbCBpdA==\n"},
+	"stage": {
+		"key": "wJalrX/tnFE+K7=&bPx of stage\n", "pin": "Qz7Kp",
+		"tls.key": "--KEY--\nU3RhZ2UgZG9lcyBub3Qg\ndGVsbCBpdA==\n",
+	},
 	"publish": {"password": "\tp\"ubl'ish% <é> s3cr3t"},
 }
 
@@ -118,10 +122,14 @@ func ClusterOfHunts(of Cluster) []any {
 		}
 		attaches := name == "disk.example" && of.DiskAttaches || name == "file.example" && of.FileAttaches
 		all = append(all, &storagev1.CSIDriver{
-			TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: storagev1.CSIDriverSpec{AttachRequired: &attaches, PodInfoOnMount: info, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
-				storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
-			}},
+			TypeMeta:   metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: storagev1.CSIDriverSpec{
+				AttachRequired: &attaches, PodInfoOnMount: info,
+				VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+					storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
+				},
+			},
 		})
 	}
 	for i := range of.Volumes {
@@ -168,7 +176,8 @@ func PersistentVolume(i int, is Version) *corev1.PersistentVolume {
 	src.FSType = [...]string{"ext4", "", "xfs"}[i%3]
 	access, mode := modeOf(i)
 	pv := &corev1.PersistentVolume{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pv-%d", i)},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pv-%d", i)},
 		Spec: corev1.PersistentVolumeSpec{
 			AccessModes:            access,
 			VolumeMode:             mode,
@@ -244,7 +253,7 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 	uses := make([]Use, 0, most)
 	add := func(name string, src corev1.VolumeSource) {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: src})
-		if src.PersistentVolumeClaim != nil && src.PersistentVolumeClaim.ClaimName == fmt.Sprintf("claim-%d", cases.RawVolume) {
+		if pvc := src.PersistentVolumeClaim; pvc != nil && pvc.ClaimName == fmt.Sprintf("claim-%d", cases.RawVolume) {
 			c.VolumeDevices = append(c.VolumeDevices, corev1.VolumeDevice{Name: name, DevicePath: "/dev/" + name})
 			return
 		}
@@ -277,13 +286,15 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 		src := s.inlineSource()
 		add(inline, corev1.VolumeSource{CSI: src})
 		uses = append(uses, Use{
-			Name: inline, Spec: inline, Path: PublishedAt(uid, inline), Driver: src.Driver, Volume: InlineHandle(uid, inline), Ephemeral: true,
+			Name: inline, Spec: inline, Path: PublishedAt(uid, inline), Driver: src.Driver,
+			Volume: InlineHandle(uid, inline), Ephemeral: true,
 		})
 	}
 	if s.HostPath != 0 {
 		src := s.hostVolume(uid)
 		add("host", corev1.VolumeSource{HostPath: src})
-		uses = append(uses, Use{Name: "host", Path: src.Path, IsHost: true, HostKind: *src.Type, Exempt: isAnyType(src)})
+		host := Use{Name: "host", Path: src.Path, IsHost: true, HostKind: *src.Type, Exempt: isAnyType(src)}
+		uses = append(uses, host)
 	}
 	if s.Scratch != NoScratch {
 		medium := corev1.StorageMediumDefault
@@ -291,7 +302,8 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 			medium = corev1.StorageMediumMemory
 		}
 		add("scratch", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}})
-		uses = append(uses, Use{Name: "scratch", Path: plugin.EmptyDirPlace(lang.RootDir, uid, "scratch").Path, Memory: s.Scratch == inMemory})
+		at := plugin.EmptyDirPlace(lang.RootDir, uid, "scratch").Path
+		uses = append(uses, Use{Name: "scratch", Path: at, Memory: s.Scratch == inMemory})
 	}
 	return p, uses
 }

@@ -252,7 +252,8 @@ func (r *Run) Alive() bool { return r.Core != nil && r.W.AgentLives() }
 // PodOf returns the pod whose directory a path lies in, nil if none.
 func (r *Run) PodOf(path string) *Pod {
 	rest, ok := strings.CutPrefix(path, lang.RootDir+"/pods/")
-	if block, isBlock := strings.CutPrefix(path, lang.RootDir+"/plugins/kubernetes.io/csi/volumeDevices/publish/"); isBlock {
+	if block, isBlock := strings.CutPrefix(path,
+		lang.RootDir+"/plugins/kubernetes.io/csi/volumeDevices/publish/"); isBlock {
 		_, rest, ok = strings.Cut(block, "/")
 	}
 	if !ok {

@@ -128,8 +128,8 @@ func isEscaped(r rune) bool {
 	return r < ' ' || r > '~' || r == '"' || r == '\\' || r == '<' || r == '>' || r == '&'
 }
 
-// mapOf reads what mapText wrote. Text that it did not write is an empty map: a teardown, which must always be possible,
-// needs no map.
+// mapOf reads what mapText wrote. Text that it did not write is an empty map: a teardown, which must always be
+// possible, needs no map.
 func mapOf(text string) map[string]string {
 	if text == "" {
 		return nil

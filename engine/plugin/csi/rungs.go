@@ -108,7 +108,8 @@ func params(v plugin.Volume, w wish, t told) []core.Param {
 	if t.publishes {
 		all = append(all, core.Param{Name: plugin.ParamReadOnly, Value: flag(w.readOnly), OnChange: change})
 	}
-	all = append(all, core.Param{Name: plugin.ParamSecret, Value: t.secret}, core.Param{Name: plugin.ParamSpec, Value: w.spec})
+	all = append(all, core.Param{Name: plugin.ParamSecret, Value: t.secret},
+		core.Param{Name: plugin.ParamSpec, Value: w.spec})
 	if t.stage != "" {
 		all = append(all, core.Param{Name: paramStaging, Value: t.stage, OnChange: change})
 	}

@@ -140,7 +140,8 @@ func (l *scan) listBlock(s *plugin.Scanner, dir, spec string, isStaged bool) {
 		leftovers = append(leftovers, data+"/.vol_data.json.new")
 	}
 	b.data = s.Read(data+"/vol_data.json", MaxVolData)
-	isIncompleteStage := len(pods) == 0 && b.data.Missing && (!isStaged || slices.Contains(leftovers, dir+"/staging/"+spec))
+	isIncompleteStage := len(pods) == 0 && b.data.Missing &&
+		(!isStaged || slices.Contains(leftovers, dir+"/staging/"+spec))
 	if isIncompleteStage && len(leftovers) > 0 {
 		s.Found.Empty = append(s.Found.Empty, leftovers...)
 		return

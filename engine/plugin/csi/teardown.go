@@ -71,13 +71,15 @@ func (w work) letGo(err error) (r core.Result, isNew bool) {
 			return w.answered(r), false
 		}
 		if seen, err = op.Inspect(w.h, w.c, w.path()); err != nil {
-			return w.answered(left(w.released() + " and unmounted, but volnode cannot inspect the path: " + err.Error())), false
+			return w.answered(left(w.released() + " and unmounted, but volnode cannot inspect the path: " +
+				err.Error())), false
 		}
 		if len(seen.Stack) > 0 {
 			return w.answered(w.stuck(seen.Stack)), false
 		}
 		if isNew {
-			return w.answered(left(w.released() + ", but the volume was mounted again meanwhile; volnode has unmounted it, and " +
+			return w.answered(left(w.released() +
+				", but the volume was mounted again meanwhile; volnode has unmounted it, and " +
 				"calls the driver again")), true
 		}
 	}

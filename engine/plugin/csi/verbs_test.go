@@ -25,7 +25,8 @@ const (
 
 var volume = hal.Device{Major: 8, Minor: 1}
 
-// stageOp and publishOp are the first is set up of the rungs of PersistentVolume pv1, handle h, of d.example, for pod u1.
+// stageOp and publishOp are the first is set up of the rungs of PersistentVolume pv1, handle h, of d.example, for pod
+// u1.
 func stageOp(params ...core.Param) core.Op {
 	f := found{
 		Place: plugin.StagePlace("/r", "d.example", "h"),
@@ -229,8 +230,9 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 			want: hal.Unknown, blocked: true,
 		},
 		"a block volume with nothing there": {
-			op: publishOp(core.Param{Name: plugin.ParamMode, Value: plugin.ModeBlock}), driver: func(*plugintest.Node) {},
-			want: hal.Unknown,
+			op:     publishOp(core.Param{Name: plugin.ParamMode, Value: plugin.ModeBlock}),
+			driver: func(*plugintest.Node) {},
+			want:   hal.Unknown,
 		},
 		"a block volume with a file in place of the device": {
 			op:     publishOp(core.Param{Name: plugin.ParamMode, Value: plugin.ModeBlock}),
@@ -358,8 +360,8 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 	}
 }
 
-// What is mounted again once a driver has let go may be of a call that nobody knows of any more: it goes, and the driver
-// is told that it has gone.
+// What is mounted again once a driver has let go may be of a call that nobody knows of any more: it goes, and the
+// driver is told that it has gone.
 func TestADriverHearsThatWhatItHasMountedAgainIsGone(t *testing.T) {
 	ours := hal.Mount{Device: volume, FSType: "ext4"}
 	for name, c := range map[string]struct {

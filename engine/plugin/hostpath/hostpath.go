@@ -155,8 +155,8 @@ func fingerprint(kind corev1.HostPathType, found hal.HostFile) string {
 
 func tearDown(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
 
-// inspect checks what setup does, as a link may lead elsewhere by now, but asks the kernel's cache alone: the path is the
-// host's, and may hang. What the cache can't tell, and what may not be served, a start does not find as it was
+// inspect checks what setup does, as a link may lead elsewhere by now, but asks the kernel's cache alone: the path is
+// the host's, and may hang. What the cache can't tell, and what may not be served, a start does not find as it was
 // confirmed. The setup that follows checks it again.
 func inspect(h *hal.Host, o core.Op) core.Result {
 	at, kind := core.Value(o.Params, plugin.ParamPath), corev1.HostPathType(core.Value(o.Params, paramType))

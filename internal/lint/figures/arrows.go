@@ -73,7 +73,8 @@ func arrowFigures(t *tree) []Figure {
 // circleFigures measures the files of each package that reach each other by calls.
 func circleFigures(t *tree) []Figure {
 	const name = "files that call each other in a circle"
-	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: t.dir}, "./engine/...", "./scenarios/...")
+	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: t.dir}, "./engine/...",
+		"./scenarios/...")
 	if err == nil {
 		err = errorOf(loaded)
 	}
@@ -93,7 +94,10 @@ func circleFigures(t *tree) []Figure {
 				parts = append(parts, fmt.Sprintf("%d of %d in %s", len(circle), len(p.GoFiles), place))
 			}
 		}
-		all = append(all, Figure{Name: name + ", " + area, Value: strings.Join(append([]string{fmt.Sprint(total)}, parts...), ", ")})
+		all = append(all, Figure{
+			Name:  name + ", " + area,
+			Value: strings.Join(append([]string{fmt.Sprint(total)}, parts...), ", "),
+		})
 	}
 	return all
 }

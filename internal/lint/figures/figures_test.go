@@ -57,7 +57,8 @@ func TestFiguresOfASmallTree(t *testing.T) {
 func TestFiguresOfATreeThatDoesNotCompile(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/tree")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "engine/more.go"), []byte("package engine\n\nvar x = missing\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "engine/more.go"), []byte("package engine\n\nvar x = missing\n"),
+		0o600))
 	all, err := Of(dir, true)
 	require.NoError(t, err)
 	var out strings.Builder

@@ -83,7 +83,8 @@ type coverage map[string][]cover.ProfileBlock
 
 // executed runs a scenario.
 func executed(t *tree, work, program, name, scenario string) (coverage, error) {
-	story, data, profile := filepath.Join(work, name+".txt"), filepath.Join(work, name), filepath.Join(work, name+".cov")
+	story, data, profile := filepath.Join(work, name+".txt"), filepath.Join(work, name),
+		filepath.Join(work, name+".cov")
 	if err := os.WriteFile(story, []byte(scenario), 0o600); err != nil {
 		return nil, err
 	}

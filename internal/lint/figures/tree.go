@@ -84,7 +84,8 @@ func (t *tree) add(p string) error {
 	if path.Ext(p) != ".go" || strings.Contains("/"+p, "/testdata/") {
 		return nil
 	}
-	file, err := parser.ParseFile(t.fset, filepath.Join(t.dir, p), content, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(t.fset, filepath.Join(t.dir, p), content,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
