@@ -195,17 +195,6 @@ func decodeRecord(payload []byte) (core.Record, int, error) {
 	return record, room, nil
 }
 
-// DecodeRecord reads a record as it is encoded, for who looks at a journal from outside. The error is of bytes that no
-// writer makes.
-func DecodeRecord(payload []byte) (core.Record, error) {
-	r := reader{s: string(payload)}
-	record := takeRecord(&r)
-	if r.bad || r.s != "" {
-		return core.Record{}, errMalformed
-	}
-	return record, nil
-}
-
 // decodeCount reads the payload of the end of a snapshot.
 func decodeCount(payload []byte) (int, error) {
 	r := reader{s: string(payload)}

@@ -195,7 +195,7 @@ var outcomes = []Mutant{
 	{
 		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine.drift.tableRead",
 		`if err != nil {
-			d.readLater(at)`, `if err != nil && m == nil {
+			d.readLater(at)`, `if err != nil && d == nil {
 			d.readLater(at)`,
 	},
 	{

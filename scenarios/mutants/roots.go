@@ -23,7 +23,7 @@ var roots = []Mutant{
 	},
 	{
 		"another agent's root directory is taken over without a word", "S30", "engine.starting.mayTakeOver",
-		"if s.cfg.Adopt {", "if m != nil {",
+		"if s.cfg.Adopt {", "if s != nil {",
 	},
 	{
 		"a copied root directory is served", "S30", "engine.starting.identify",

@@ -42,7 +42,6 @@ const (
 	asName       // a number that is only compared with others
 	asAge        // an instant of the past that counts: how long ago it was, up to longestAge
 	asSetUp      // an instant that counts only where a scenario mounts over a volume
-	asRecord     // an encoded record of the journal
 	asLife       // it counts only while the agent lives
 	asText       // for people: that there is one counts, and whether it has a secret
 	asNotice     // when a notice arrives: the next comes after it
@@ -113,7 +112,6 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.clusterObject: as left newest
 		sim.clusterTruth: watch watcher outages`,
 	asText: `
-		core.rung: reason
 		engine.starting: why
 		engine.socket: why`,
 	asNotice: `
@@ -123,8 +121,6 @@ var notAsItIs = fieldsAs(map[as]string{
 		engine.drift: since`,
 	asChange: `
 		core.schedule: changed`,
-	asRecord: `
-		journal.entry: encoded`,
 })
 
 // sameNames is the fields whose numbers are those of another field.

@@ -292,10 +292,6 @@ func (v *Walk) structure(k *kind, x reflect.Value) {
 			}
 		case asChange:
 			v.Flag(y.Uint() > v.since)
-		case asRecord:
-			record, err := journal.DecodeRecord(y.Bytes())
-			v.Flag(err == nil)
-			v.Value(reflect.ValueOf(record))
 		default:
 			v.follow(f.kind, y)
 		}
