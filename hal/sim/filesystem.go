@@ -34,6 +34,8 @@ type node struct {
 	gone    bool        // unlinked
 	// isRegistrar: who listens is the server's registrar.
 	isRegistrar bool
+	// isUnread: somebody put the directory in the place of another, and the agent has not listed it since.
+	isUnread bool
 }
 
 // superblock is one filesystem.

@@ -141,6 +141,7 @@ func (h hostTree) List(c hal.Call, path string) ([]hal.Entry, error) {
 	if errno := w.isDenied(path); errno != 0 {
 		return nil, k.done(errno)
 	}
+	at.n.isUnread = false
 	entries := make([]hal.Entry, len(at.n.kids))
 	for i, kid := range at.n.kids {
 		entries[i] = hal.Entry{Name: kid.name, Type: kid.kind}

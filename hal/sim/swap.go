@@ -33,9 +33,16 @@ func (w *World) Exchange(a, b string) syscall.Errno {
 	w.persist(from.n, name, there)
 	w.persist(to.n, newName, k)
 	w.mounts.moved()
+	k.isUnread, there.isUnread = true, true
 	w.replaced(from, name, k)
 	w.replaced(to, newName, there)
 	return 0
+}
+
+// IsUnread reports whether a directory came into the place of another and the agent has not listed it since.
+func (w *World) IsUnread(path string) bool {
+	at, _, errno := w.look(path, walkNoLastLink)
+	return errno == 0 && at.n.isUnread
 }
 
 // Move renames a directory, as mv does. Nothing has the new name.

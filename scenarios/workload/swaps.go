@@ -31,7 +31,7 @@ func swapsManifests(r *world.Run, how world.Swapping, keeps func(file string) bo
 	if r.Swapped != judges.NotSwapped || r.IsAside() || r.W.Off() {
 		return
 	}
-	if r.IsUnread {
+	if r.W.IsUnread(lang.ManifestDir) {
 		// The copy of the last swap was the directory that the agent knows. It would come back with other contents, and
 		// nothing could tell that from people who edit it where it is.
 		_ = r.W.RemoveDir(besideManifests)
@@ -47,7 +47,7 @@ func swapsManifests(r *world.Run, how world.Swapping, keeps func(file string) bo
 			!remakesManifests(r) {
 			return
 		}
-		r.Swapped, r.IsUnread = how, true
+		r.Swapped = how
 		r.W.After(d, "the swap of the manifests ends", func() { SwapsBack(r, returns) })
 		return
 	}
@@ -90,7 +90,6 @@ func SwapsBack(r *world.Run, returns bool) {
 		_ = r.W.Move(awayManifests, lang.ManifestDir)
 	case returns && r.Swapped == judges.ByRename:
 		_ = r.W.Exchange(lang.ManifestDir, besideManifests)
-		r.IsUnread = true
 	}
 	r.Swapped, r.IsLinked = judges.NotSwapped, false
 	for _, name := range r.W.Entries(besideManifests) { // the directory itself may come again

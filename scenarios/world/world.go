@@ -68,7 +68,6 @@ type Run struct {
 	Source    *manifest.Cluster // file mode: of the present life
 	Missing   map[string]bool   // file mode: the manifests of which it tells that they are missing in another directory
 	Swapped   Swapping          // file mode: what is in the place of the directory of manifests
-	IsUnread  bool              // nobody has listed the directory that is in that place now
 	IsLinked  bool              // file mode: a link does
 	IsTended  bool              // file mode: somebody looks for missing manifests
 	Decisions uint64            // counts what the agent's core has decided
@@ -241,7 +240,6 @@ func Log(s *lang.Scenario, w *sim.World) func([]engine.Entry) {
 
 // Traced reads the trace of the calls, as volnode writes it.
 func (r *Run) Traced(t trace.Record) {
-	r.IsUnread = r.IsUnread && (t.Name != "list" || t.Object != lang.ManifestDir)
 	r.Judges("S17")
 	r.Reveals("trace", t.Name, t.String())
 }
