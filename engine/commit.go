@@ -19,7 +19,7 @@ type commits struct {
 	waits    *waits
 	launch   func(*core.Op)
 	dropped  func()      // told that records have gone
-	wrote    func(error) // told of each end of a write of the journal
+	wrote    func(error) // is called when a write of the journal ends
 
 	busy      bool
 	writing   core.Batch       // what that write is of

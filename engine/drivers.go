@@ -25,7 +25,7 @@ import (
 type registry struct {
 	*port
 	ears ears
-	met  func(driver string) // told of a driver whose facts are known by now
+	met  func(driver string) // is called when the facts of a driver are known
 
 	sockets []*socket // sorted by path
 	byName  map[string]*driver

@@ -23,7 +23,7 @@ const (
 // hidden is the looking again.
 type hidden struct {
 	*port
-	found func() // told of what is there after all, once core knows of it
+	found func() // is called when core knows what is there after all
 
 	left []plugin.Unrecognised // names on the node that volnode leaves alone
 	wait time.Duration

@@ -10,7 +10,7 @@ type lines struct {
 	runtime hal.Runtime
 	sink    func([]Entry) // Config.Log
 	looks   func(Entry)   // Config.Logging
-	written func()        // told of the end of each write
+	written func()        // is called when a write ends
 
 	busy    bool
 	waiting []Entry

@@ -29,7 +29,7 @@ type operations struct {
 		keepWatch(key hal.Key, end func())
 	}
 	clean func(string) string          // without secrets
-	over  func(*core.Op, *core.Result) // told of each end, after core
+	over  func(*core.Op, *core.Result) // is called when an operation ends, after core
 
 	running int     // Invariant: Run does not return before it is 0, unless its context ends.
 	ended   []*task // for reuse

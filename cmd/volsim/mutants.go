@@ -103,7 +103,7 @@ func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
 func (f *mutantsFlags) print(w io.Writer, all []mutants.Mutant) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	encoder := json.NewEncoder(w)
-	fmt.Fprintln(t, "MUTANT\tLAW, ISSUE\tFILE")
+	fmt.Fprintln(t, "MUTANT\tLAW, ISSUE\tFUNCTION")
 	for _, m := range all {
 		if f.asJSON {
 			if err := encoder.Encode(map[string]string{"name": m.Name, "law": m.Law, "function": m.In}); err != nil {

@@ -17,9 +17,6 @@ import (
 // source marks the filesystems in memory that are ours, in the mount table, across restarts.
 const source = "volnode-emptydir"
 
-// Verbs move the rungs of this package.
-func Verbs() plugin.Verbs { return plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect} }
-
 func inspect(h *hal.Host, o core.Op) core.Result {
 	return op.InspectResult(op.Inspect(h, op.Call(o), core.Value(o.Params, plugin.ParamPath)))
 }
