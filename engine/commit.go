@@ -98,8 +98,7 @@ func (c *commits) dispatch(b core.Batch) {
 	for i := range b.Lines {
 		l := &b.Lines[i]
 		if l.Record.Rung.Kind == core.KindActs {
-			c.log(LevelError, "driver acts after it answers: no error of this driver ends a call from here on",
-				"driver", l.Record.Rung.Actor)
+			c.emit(DriverActsAfterReply{l.Record.Rung.Actor})
 		}
 		if l.Drop {
 			delete(c.deleting.told, l.Key)
@@ -206,8 +205,7 @@ func (c *commits) committed(batch *journal.Batch, unlogged string) {
 	c.wrote(err)
 	if err != nil {
 		if c.isNews(c.h.Runtime.Now(), err.Error()) {
-			c.log(LevelError, "journal not written; volnode starts nothing", "error", err.Error(), "next", "volnode "+
-				"tries again each second, and logs this again in "+c.saidFor.String())
+			c.emit(JournalUnwritten{err.Error(), c.saidFor})
 		}
 		for _, id := range b.Wake {
 			if c.waits.isForReady(id) {
@@ -228,7 +226,7 @@ func (c *commits) committed(batch *journal.Batch, unlogged string) {
 		return
 	}
 	if c.said != "" {
-		c.log(LevelInfo, "journal is written again", "error", "earlier: "+c.said)
+		c.emit(JournalWritten{c.said})
 		c.said = ""
 		defer step(c.port, core.Written{})
 	}

@@ -54,10 +54,10 @@ func (m *mute) Info(hal.Call, string) (hal.PluginInfo, error) {
 // The registry needs no manager, and no core before a plugin has answered.
 func TestTheRegistryAsksAPluginUntilItAnswers(t *testing.T) {
 	run, plugin := &hurried{}, &mute{}
-	var told []Entry
+	var told []Event
 	r := newRegistry(&port{
-		h:     hal.Host{Runtime: run, Registration: plugin},
-		lines: lines{looks: func(e Entry) { told = append(told, e) }},
+		h:      hal.Host{Runtime: run, Registration: plugin},
+		stream: stream{looks: func(e Event) { told = append(told, e) }},
 	}, ears{said: scrub.New()})
 	r.socketEvent(hal.SocketEvent{Path: "/s", Present: true})
 	for range 3*3 - 1 { // the question, its answer, the wait before the next

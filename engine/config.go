@@ -50,13 +50,14 @@ type Config struct {
 	// InFlight is how many operations of one driver, or of volnode itself, run at a time; default [core.MaxInFlight].
 	// One that takes long is not counted.
 	InFlight int
-	// Log takes the lines of the log, in order: one for each completed operation and each change of a driver or source;
-	// nil discards. It runs on a task, one call at a time, and the engine does not wait for it: while it takes its
-	// time, 4096 lines wait, and those beyond are dropped and counted.
-	Log func([]Entry)
-	// Logging is called on the owner with each line as it comes, before Log has it; nil for nobody. It looks and
+	// Events takes what happens, in order; nil discards. It runs on a task, one call at a time, and the engine does not
+	// wait for it: while it takes its time, 4096 events wait, and those beyond are dropped and counted.
+	Events func([]Event)
+	// EventLevel is the least level of the events that Events and Happening get. Default: [LevelInfo].
+	EventLevel Level
+	// Happening is called on the owner with each event as it comes, before Events has it; nil for nobody. It looks and
 	// changes nothing: the simulator judges by it.
-	Logging func(Entry)
+	Happening func(Event)
 	// Stepped is called on the owner after each step of core, before what it asks for is carried out; nil for nobody.
 	// It looks and changes nothing: the simulator compares beliefs with the truth by it.
 	Stepped func(*core.Core)
@@ -64,23 +65,6 @@ type Config struct {
 	// looks and changes nothing.
 	Stepping func(*core.Core, core.Event)
 }
-
-// Entry is one line of the engine's log.
-type Entry struct {
-	Level   Level
-	Message string
-	// Fields are alternating names and values, free of secrets.
-	Fields []string
-}
-
-// Level of an [Entry].
-type Level uint8
-
-const (
-	LevelInfo Level = iota
-	LevelWarn
-	LevelError
-)
 
 const dirMode = 0o750
 

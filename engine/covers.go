@@ -149,7 +149,7 @@ func (d *drift) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
 	if !slices.Equal(covers, d.covers) {
 		d.covers = covers
 		for _, c := range covers {
-			d.log(LevelWarn, "a mount hides paths of volumes", "path", c.Path, "mount", c.What, "why", c.Why)
+			d.emit(MountHides{c.Path, c.What, c.Why})
 		}
 		step(d.port, core.Covered{By: covers})
 	}

@@ -124,7 +124,7 @@ func (d *drift) tableRead(table []hal.Mount, err error) {
 	// What an answered call has brought over another volume is told before that volume is found covered: else it would
 	// come up on top.
 	for _, e := range append(d.appeared(at, tops, table, since), d.differing(at, tops, since)...) {
-		d.log(LevelWarn, "volume changed by someone else", "rung", string(e.Key), "found", e.Fingerprint)
+		d.emit(VolumeChanged{e.Key, e.Fingerprint})
 		step(d.port, e)
 	}
 	for _, key := range d.unblocked(at, tops, changed) {

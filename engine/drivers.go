@@ -172,10 +172,10 @@ func (r *registry) socketEvent(e hal.SocketEvent) {
 	case e.Problem != "":
 		// It stays in the status, so that somebody can see why its driver does not come.
 		r.withdraw(s)
-		r.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", s.why)
+		r.emit(SocketRefused{e.Path, s.why})
 	default:
 		r.sockets = slices.Delete(r.sockets, at, at+1)
-		r.log(LevelInfo, "plugin socket gone", "socket", e.Path)
+		r.emit(SocketGone{e.Path})
 		r.withdraw(s)
 	}
 }
@@ -202,7 +202,9 @@ func (r *registry) greet(s *socket) {
 func (r *registry) greetAgain(s *socket, err error) {
 	wait := backoff(s.attempts, registerRetryMax)
 	s.attempts++
-	r.failed(s, "registration failed", err, wait)
+	if r.failed(s, err) {
+		r.emit(RegistrationFailed{s.path, s.why, wait})
+	}
 	gen := s.gen
 	r.h.Runtime.At(r.h.Runtime.Now().Add(wait), func() {
 		if s.gen == gen && !r.stopping {
@@ -211,13 +213,11 @@ func (r *registry) greetAgain(s *socket, err error) {
 	})
 }
 
-// failed notes why a socket does not serve its driver. The log has the first attempts in a row: what fails for hours is
-// in the status.
-func (r *registry) failed(s *socket, what string, err error, wait time.Duration) {
+// failed notes why a socket does not serve its driver. It reports whether that is an event: the first attempts in a row
+// are, and what fails for hours is in the status.
+func (r *registry) failed(s *socket, err error) bool {
 	s.why = r.ears.wordsOf(err)
-	if s.attempts <= loggedAttempts {
-		r.log(LevelWarn, what, "socket", s.path, "why", s.why, "retry", wait.String())
-	}
+	return s.attempts <= loggedAttempts
 }
 
 func backoff(attempts int, most time.Duration) time.Duration {
@@ -246,7 +246,7 @@ func (r *registry) introduced(s *socket, info hal.PluginInfo, call hal.Call) {
 		d.server = r.core.Server(d.name)
 	}
 	if d.by != nil && d.by != s && isNew {
-		r.log(LevelWarn, "driver is registered twice", "driver", d.name, "waits", s.path, "serves", d.by.path)
+		r.emit(DriverContested{d.name, s.path, d.by.path})
 	}
 	r.notesServer(d)
 	r.pursue(d)
@@ -277,7 +277,7 @@ func (r *registry) withdraw(s *socket) {
 	if d.by == s {
 		d.by, d.isConnected = nil, false
 		r.h.Drivers.Disconnect(d.name)
-		r.log(LevelInfo, "driver deregistered", "driver", d.name, "socket", s.path)
+		r.emit(DriverDeregistered{d.name, s.path})
 	}
 	r.pursue(d)
 	switch {

@@ -91,13 +91,12 @@ func (d *hidden) lookedAtHidden(listing plugin.Listing, err error) {
 		d.core.HasVolume)
 	for _, s := range left {
 		if !slices.ContainsFunc(d.left, func(old plugin.Unrecognised) bool { return old.Path == s.Path }) {
-			d.log(LevelWarn, "not recognised; volnode leaves it alone", "path", s.Path, "why", s.Why)
+			d.emit(NotRecognised{s.Path, s.Why})
 		}
 	}
 	d.left = left
 	if now := plugin.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
-		d.log(LevelInfo, "read again what the start could not read", "without-record", itoa(len(orphans)), "hidden",
-			itoa(len(now)))
+		d.emit(HiddenRead{len(orphans), len(now)})
 		step(d.port, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
 		d.found()
 	}

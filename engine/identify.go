@@ -23,9 +23,9 @@ func refusal(format string, args ...any) error { return &Refusal{fmt.Sprintf(for
 // startRefused ends a start for good.
 func (s *starting) startRefused(r *Refusal) {
 	s.refusal, s.why = r, r.Why
-	s.log(LevelError, "start refused; volnode changed nothing", "why", r.Why)
+	s.emit(StartRefused{r.Why})
 	s.stopping = true
-	s.rested() // once the log is written
+	s.rested() // once the events are taken
 }
 
 // identify returns whose root directory it is: this node's; and whether the node has begun before. It runs as a task,

@@ -54,7 +54,9 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
 	m.cfg = cfg.withDefaults()
 	m.h = m.ears.discreet(h)
-	m.lines = lines{runtime: h.Runtime, sink: cfg.Log, looks: cfg.Logging, written: m.checkStopped}
+	m.stream = stream{
+		runtime: h.Runtime, level: cfg.EventLevel, sink: cfg.Events, looks: cfg.Happening, taken: m.checkStopped,
+	}
 	m.drift, m.places = &drift{port: &m.port}, &places{&m.port, map[hal.Key]func(){}}
 	m.drivers = newRegistry(&m.port, m.ears)
 	m.objects = newObjects(&m.port, m.ears, m.drivers.registered, m.drivers.facts)
@@ -201,7 +203,7 @@ func (m *VolumeManager) Stop() {
 }
 
 func (m *VolumeManager) checkStopped() {
-	if m.stopping && m.operations.running == 0 && !m.commits.isWriting() && !m.lines.busy && m.stopped != nil {
+	if m.stopping && m.operations.running == 0 && !m.commits.isWriting() && !m.stream.busy && m.stopped != nil {
 		m.stopped()
 	}
 }

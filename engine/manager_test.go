@@ -31,8 +31,9 @@ type bench struct {
 func newBench(t *testing.T, p sim.Personality) *bench {
 	b := &bench{t: t, w: sim.New(sim.Config{Keep: true})}
 	t.Cleanup(b.w.Close)
-	b.cfg = engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, Logging: func(e engine.Entry) {
-		b.log = append(b.log, e.Message+" "+strings.Join(e.Fields, " "))
+	b.cfg = engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, Happening: func(e engine.Event) {
+		l := e.Line()
+		b.log = append(b.log, l.Message+" "+strings.Join(l.Fields, " "))
 	}}
 	b.w.SetAgent(func(h hal.Host) {
 		b.m = engine.New(h, b.cfg)

@@ -158,7 +158,9 @@ func (r *registry) missed(d *driver, s *socket, err error, call hal.Call) {
 	wait := backoff(s.attempts, reconnectMax)
 	s.attempts++
 	s.due = r.h.Runtime.Now().Add(wait)
-	r.failed(s, "cannot reach driver", err, wait)
+	if r.failed(s, err) {
+		r.emit(DriverUnreachable{s.path, s.why, wait})
+	}
 	if misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {
 		r.refuse(s, s.info.Socket, misnamed, call)
 	}
@@ -177,13 +179,12 @@ func (r *registry) takeIn(d *driver, s *socket, life *peerLife, facts *plugin.Dr
 	}
 	switch {
 	case former == nil:
-		r.log(LevelInfo, "driver registered", "driver", d.name, "socket", s.path, "node", d.facts.NodeID)
+		r.emit(DriverRegistered{d.name, s.path, d.facts.NodeID})
 	case former != s:
 		former.since, former.isMet = now, false
-		r.log(LevelWarn, "driver is served by another endpoint", "driver", d.name, "socket", s.path, "before",
-			former.path)
+		r.emit(DriverMoved{d.name, s.path, former.path})
 	default:
-		r.log(LevelInfo, "driver connected", "driver", d.name, "socket", s.path)
+		r.emit(DriverConnected{d.name, s.path})
 	}
 	r.notesServer(d)
 	if s.isMet && !s.isTaken {
@@ -206,7 +207,7 @@ func (r *registry) peerLost(d *driver, life *peerLife) {
 		return
 	}
 	d.isConnected, d.since = false, r.h.Runtime.Now()
-	r.log(LevelWarn, "driver disconnected", "driver", d.name, "socket", d.by.path)
+	r.emit(DriverDisconnected{d.name, d.by.path})
 	r.pursue(d)
 }
 

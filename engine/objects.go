@@ -105,7 +105,7 @@ func (o *objects) takeIn(e hal.Changed) {
 			continue
 		}
 		if pod == nil || pod.UID == "" {
-			o.log(LevelError, "pod ignored", "why", "it has no UID; volnode names the data of a pod by its UID")
+			o.emit(PodIgnored{})
 			continue
 		}
 		uid := core.PodUID(pod.UID)
@@ -274,7 +274,7 @@ func (o *objects) populate(uid core.PodUID, in populator.Input) {
 	for i := range res.Volumes {
 		entry.volumes[i] = nameOf(&res.Volumes[i])
 	}
-	o.logProblems(entry, known)
+	o.emitProblems(entry, known)
 	step(o.port, core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
 }
 
@@ -285,16 +285,14 @@ func (o *objects) current() populator.Input {
 	return in
 }
 
-// logProblems tells of each problem once, when it comes.
-func (o *objects) logProblems(entry *podEntry, known []named) {
+// emitProblems emits each problem once, when it comes.
+func (o *objects) emitProblems(entry *podEntry, known []named) {
 	for _, v := range entry.volumes {
 		told := slices.ContainsFunc(known, func(old named) bool {
 			return old.volume == v.volume && old.problem != nil && v.problem != nil && *old.problem == *v.problem
 		})
 		if v.problem != nil && !told {
-			o.log(LevelWarn, "volume blocked", "pod", entry.pod.Namespace+"/"+entry.pod.Name, "volume", v.volume,
-				"field", v.problem.Field,
-				"why", v.problem.Message)
+			o.emit(VolumeBlocked{entry.pod.Namespace + "/" + entry.pod.Name, v.volume, v.problem.Field, v.problem.Message})
 		}
 	}
 }
@@ -307,7 +305,7 @@ func (o *objects) sourceSynced(source hal.Source) {
 	o.all = true
 	o.populateStale() // core must know what the pods want before it tears down anything
 	o.ears.said.Complete()
-	o.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
+	o.emit(AllSynced{len(o.pods)})
 	step(o.port, core.AllSynced{})
 	// A volume that was refused for a pod that might have been named may come up, and an attachment that nobody has
 	// named is not there.
@@ -336,11 +334,11 @@ func (o *objects) troubled(e hal.Trouble) {
 	at := string(e.Source) + "\x00" + e.Where
 	if e.Problem == "" {
 		delete(o.trouble, at)
-		o.log(LevelInfo, "source in order again", "source", string(e.Source), "where", e.Where)
+		o.emit(SourceInOrder{e.Source, e.Where})
 		return
 	}
 	o.trouble[at] = e
-	o.log(LevelError, "source in trouble", "source", string(e.Source), "where", e.Where, "why", e.Problem)
+	o.emit(SourceTroubled{e.Source, e.Where, e.Problem})
 }
 
 // isNamed reports whether a source has named a pod in this life.

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
+	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
@@ -39,6 +39,7 @@ type operations struct {
 type task struct {
 	of          *operations
 	op          core.Op
+	began       hal.Instant
 	instance    string // the process that serves its actor, "" if there is none or it is not known
 	isWatched   bool
 	host        hal.Host // as the operation has it
@@ -75,9 +76,12 @@ func (o *operations) launch(op *core.Op) {
 	if op.Verb == core.TearDown {
 		o.places.unwatch(op.Key)
 	}
-	t.instance, t.isWatched = o.drivers.instance(op.Actor), o.places.isWatched(op.Key)
+	t.began, t.instance, t.isWatched = o.h.Runtime.Now(), o.drivers.instance(op.Actor), o.places.isWatched(op.Key)
 	if op.Actor != "" {
 		t.node.volume = plugin.SecretsOf(op.Params) // its driver may quote them
+	}
+	if o.isHeard(LevelDebug) {
+		o.emit(started(op))
 	}
 	o.h.Runtime.Go(t.run)
 }
@@ -99,39 +103,31 @@ func (t *task) finishes() {
 	o.drivers.hears(t.op.Actor, t.instance, t.node.last)
 	o.places.keepWatch(t.op.Key, t.endOfWatch)
 	if t.panicked != "" {
-		o.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(),
-			"rung",
-			string(t.op.Key), "panic", o.clean(t.panicked), "stack", t.stack)
+		o.defect(OperationPanicked{started(&t.op), o.clean(t.panicked), t.stack})
 	}
 	// Which process was asked is known if there was one and the same all the time.
 	if o.drivers.instance(t.op.Actor) == t.instance {
 		t.res.Instance = t.instance
 	}
-	o.end(&t.op, &t.res)
+	o.end(&t.op, &t.res, o.h.Runtime.Now().Sub(t.began))
 	t.op, t.res, t.endOfWatch, t.node.volume, t.node.last, t.panicked = core.Op{}, core.Result{}, nil, nil, answer{}, ""
 	if len(o.ended) < mostTasks {
 		o.ended = append(o.ended, t)
 	}
 }
 
-func (o *operations) end(op *core.Op, res *core.Result) {
+func started(op *core.Op) OperationStarted { return OperationStarted{op.ID, op.Verb, op.Kind, op.Key} }
+
+func (o *operations) end(op *core.Op, res *core.Result, took time.Duration) {
 	o.running--
-	if op.Verb != core.Inspect && o.isHeard() && !o.goesOn(op.Key, res) {
-		level := LevelInfo
-		if res.Outcome != hal.Done && !res.Unfinished {
-			level = LevelWarn
+	if o.isHeard(LevelError) {
+		e := OperationEnded{started(op), res.Outcome, res.Unfinished, o.goesOn(op.Key, res), res.Reason, took}
+		if o.isHeard(e.level()) {
+			o.emit(e)
 		}
-		fields := []string{
-			"op", strconv.FormatUint(uint64(op.ID), 10), "verb", op.Verb.String(), "rung",
-			string(op.Key), "outcome", res.Outcome.String(),
-		}
-		if res.Reason != "" {
-			fields = append(fields, "reason", res.Reason)
-		}
-		o.log(level, "operation", fields...)
 	}
 	if lost := plugin.LostOf(res.Facts); lost != "" && lost != plugin.LostOf(op.Facts) {
-		o.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
+		o.emit(VolumeLost{op.Key, lost})
 	}
 	step(o.port, core.Completed{Op: op.ID, Result: *res})
 	o.over(op, res)

@@ -240,7 +240,7 @@ func (o *own) journalWritten(err error) {
 func (o *own) tellDamage(damages []journal.Damage) {
 	for _, d := range damages {
 		o.damage = append(o.damage, d.String())
-		o.log(LevelError, "journal damaged", "damage", d.String())
+		o.emit(JournalDamaged{d.String()})
 	}
 }
 
@@ -250,7 +250,7 @@ func (o *own) lost(file, why string) {
 		"from memory; find out who did that." + why
 	o.damage = append(o.damage, text)
 	o.damage = o.damage[max(0, len(o.damage)-maxDamage):]
-	o.log(LevelError, "own file removed", "file", file, "next", "volnode writes it again from memory."+why)
+	o.emit(OwnFileRemoved{file, why})
 }
 
 // maxDamage is how much damage the status tells of.

@@ -123,7 +123,7 @@ func (p *places) lookedAgain(key hal.Key, seen op.Seen, err error, since uint64)
 		p.lookLater(key)
 	case seen.Fingerprint() != fingerprint:
 		p.unwatch(key) // its next setup watches what it makes
-		p.log(LevelWarn, "volume changed by someone else", "rung", string(key), "found", seen.Fingerprint())
+		p.emit(VolumeChanged{key, seen.Fingerprint()})
 		step(p.port, core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// port is what each component of the manager has of the rest: the host, what the operator decides, core, and the log.
+// port is what each component of the manager has of the rest: the host, what the operator decides, core, and
+// the events.
 // Of other components it has only what it was made with. A task may use the host and the configuration, and the owner
 // all.
 type port struct {
 	h   hal.Host // ears remove secrets from what drivers say
 	cfg Config
-	lines
+	stream
 
 	core     *core.Core       // nil until a start has read the node
 	early    []core.Event     // events that came before core. Invariant: empty once core is set and has taken them.
@@ -36,8 +37,7 @@ func step[E core.Event](p *port, e E) {
 		p.cfg.Stepped(p.core)
 	}
 	for _, is := range p.core.Illegal() {
-		p.defect("evidence that no law allows; volnode inspects the volume again", "rung", string(is.Key), "evidence",
-			is.Evidence)
+		p.defect(EvidenceIllegal{is.Key, is.Evidence})
 	}
 	p.carryOut(batch)
 	p.core.Reuse(batch)

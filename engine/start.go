@@ -82,7 +82,7 @@ func (s *starting) start() {
 				if n.isRead {
 					s.listings++ // other failures say nothing of the directories: each has its own tries
 				}
-				s.log(LevelError, "start failed; volnode tries again", "error", err.Error())
+				s.emit(StartFailed{err.Error()})
 				wait := min(startRetry<<min(s.starts-1, 5), startRetryMax)
 				s.h.Runtime.At(s.h.Runtime.Now().Add(wait), s.start)
 				return
@@ -241,10 +241,9 @@ func (s *starting) follow(children []hal.Child) {
 // tell logs what a start found.
 func (s *starting) tell(n node) {
 	for _, u := range n.left {
-		s.log(LevelWarn, "not recognised; volnode leaves it alone", "path", u.Path, "why", u.Why)
+		s.emit(NotRecognised{u.Path, u.Why})
 	}
-	s.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "in-doubt", itoa(len(n.loaded.Doubtful)),
-		"without-record", itoa(len(n.start.Orphans)), "helpers-alive", itoa(len(n.start.Children)))
+	s.emit(Started{len(n.start.Records), len(n.loaded.Doubtful), len(n.start.Orphans), len(n.start.Children)})
 }
 
 // doubtful is a record of which a later line, of this boot, may be lost: what it stands for is Unknown, and a call may

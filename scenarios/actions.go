@@ -419,8 +419,8 @@ func expectCalls(t *workload.Scene, count, site, volume string, from int) string
 }
 
 func expectLog(t *workload.Scene, text string) string {
-	for _, e := range t.Log {
-		if strings.Contains(LogLine(e), text) {
+	for _, l := range t.Log {
+		if strings.Contains(LogLine(l), text) {
 			return ""
 		}
 	}

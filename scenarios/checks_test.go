@@ -181,10 +181,10 @@ func TestChecksFire(t *testing.T) {
 			})
 		}},
 		"a part of a secret in base64 of more in the log": {"S17", func(r *world.Run) {
-			logged(r, engine.Entry{Message: "m", Fields: []string{"why", base64.StdEncoding.EncodeToString([]byte("root:" + world.SecretMark[4:] + "@"))}})
+			r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", base64.StdEncoding.EncodeToString([]byte("root:" + world.SecretMark[4:] + "@"))}})
 		}},
-		"a short secret in the log":      {"S17", func(r *world.Run) { logged(r, engine.Entry{Message: "m", Fields: []string{"why", "pin=Qz7Kp."}}) }},
-		"a control character in the log": {"S17", func(r *world.Run) { logged(r, engine.Entry{Message: "m", Fields: []string{"why", "\x1b[2J"}}) }},
+		"a short secret in the log":      {"S17", func(r *world.Run) { r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", "pin=Qz7Kp."}}) }},
+		"a control character in the log": {"S17", func(r *world.Run) { r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", "\x1b[2J"}}) }},
 		"a secret in the trace":          {"S17", func(r *world.Run) { r.Traced(trace.Record{Error: "it is " + world.SecretMark}) }},
 		"a secret in the status": {"S17", func(r *world.Run) {
 			calm.TellsAtTheEnd(r, engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + world.SecretMark}}})
@@ -215,7 +215,7 @@ func TestChecksFire(t *testing.T) {
 			judges.Untouched(r)
 		}},
 		"a secret in the log": {"S17", func(r *world.Run) {
-			logged(r, engine.Entry{Message: "m", Fields: []string{"why", "it is " + world.SecretMark}})
+			r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", "it is " + world.SecretMark}})
 		}},
 		"two mounts at one path": {"S18", func(r *world.Run) {
 			r.W.MakeDir(target)

@@ -75,7 +75,7 @@ type Schedule struct {
 	// Done sees the world before it is closed; nil for nobody.
 	Done func(*sim.World)
 	// Log reads the engine's log; nil for nobody.
-	Log func(engine.Entry)
+	Log func(engine.Line)
 	// Watch is told of each effect at its instant; nil for nobody.
 	Watch func(sim.Effect)
 	// Probe looks at the run after each event; nil for nobody.
@@ -109,7 +109,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	r := newRun(w, engine.Config{
 		NoRuntime: is.NoRuntime, JournalBytes: is.JournalBytes(), JournalMost: is.JournalMost() +
 			int64(comes.Pods)*8<<10,
-		Drivers: map[string]plugin.DriverConfig{}, Log: world.WritesLog(w), InFlight: is.InFlight,
+		Drivers: map[string]plugin.DriverConfig{}, Events: world.WritesLog(w), InFlight: is.InFlight,
 	})
 	r.Crowd = comes
 	r.Files, r.Texts, r.Lines, r.Probe = is.Files, h.stock.Texts, s.Log, watched(s.Probe)

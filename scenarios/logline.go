@@ -8,12 +8,12 @@ import (
 )
 
 // LogLine is a line of the engine's log in the form in which volnode writes it, without the time.
-func LogLine(e engine.Entry) string {
+func LogLine(l engine.Line) string {
 	var b strings.Builder
-	b.WriteString("level=" + [...]string{"INFO", "WARN", "ERROR"}[e.Level] + " msg=" + quoted(e.Message))
-	for i := 0; i+1 < len(e.Fields); i += 2 {
-		if e.Fields[i+1] != "" {
-			b.WriteString(" " + e.Fields[i] + "=" + quoted(e.Fields[i+1]))
+	b.WriteString("level=" + [...]string{"INFO", "WARN", "ERROR"}[l.Level] + " msg=" + quoted(l.Message))
+	for i := 0; i+1 < len(l.Fields); i += 2 {
+		if l.Fields[i+1] != "" {
+			b.WriteString(" " + l.Fields[i] + "=" + quoted(l.Fields[i+1]))
 		}
 	}
 	return b.String()

@@ -14,7 +14,7 @@ import (
 // Watch is who looks at the run of a case; each of them may be nil.
 type Watch struct {
 	Keep bool // the trace's records
-	Log  func(engine.Entry)
+	Log  func(engine.Line)
 	Done func(*sim.World)
 	// Effect is told of each effect at its instant.
 	Effect func(sim.Effect)
@@ -62,6 +62,6 @@ func PlayOf(c cases.Case, p Play) Play {
 
 // RunScenario runs a scenario. log reads the engine's log up to the end of the timeline, done sees the world before it
 // is closed; either may be nil.
-func RunScenario(s *lang.Scenario, keep bool, log func(engine.Entry), done func(*sim.World)) StoryResult {
+func RunScenario(s *lang.Scenario, keep bool, log func(engine.Line), done func(*sim.World)) StoryResult {
 	return Play{Scenario: s, Keep: keep, Log: log, Done: done}.Run()
 }

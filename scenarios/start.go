@@ -40,7 +40,7 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 	r.Cfg.PodUID = func(node, namespace, name string) core.PodUID {
 		return core.PodUID(manifest.PodUID(node, namespace, name))
 	}
-	r.Cfg.Logging, r.Cfg.Stepped = func(e engine.Entry) { logged(r, e) }, func(c *core.Core) { stepped(r, c) }
+	r.Cfg.Happening, r.Cfg.Stepped = func(e engine.Event) { happens(r, e) }, func(c *core.Core) { stepped(r, c) }
 	w.OnEffect(func(e sim.Effect) { judges.Effect(r, e) })
 	w.OnFault(func(i sim.Injected) { dealings.Unreaches(r, i) })
 	w.OnFault(func(i sim.Injected) { judges.CantPrune(r, i) })
@@ -123,38 +123,40 @@ func (c heard) Watch(f func(hal.ClusterEvent)) {
 	})
 }
 
-// logged reads the engine's log.
-func logged(r *world.Run, e engine.Entry) {
-	r.Judges("S17")
-	for _, f := range e.Fields {
-		r.Reveals("log", e.Message, f)
-	}
-	if what, is := strings.CutPrefix(e.Message, "defect of volnode: "); is && !slices.Contains(e.Fields, sim.Trap) {
-		r.Fail("panic", "engine", what, what+": "+strings.Join(e.Fields, " "))
-	}
-	r.ReadsLog(e)
-	judges.TellsOfDamage(r, e)
-	switch e.Message {
-	case "start refused; volnode changed nothing":
-		judges.Refused(r, e.Fields[1])
-	case "not recognised; volnode leaves it alone":
-		r.Root.Left[e.Fields[1]] = true
-	case "driver registered", "driver deregistered":
-		dealings.ChangesOf(r, e.Fields[1])
+// happens takes in what the engine says has happened.
+func happens(r *world.Run, e engine.Event) {
+	l := e.Line()
+	r.ReadsLine(l)
+	switch e := e.(type) {
+	case engine.OperationPanicked:
+		if e.Panic != sim.Trap {
+			r.Fail("panic", "engine", "an operation panicked", strings.Join(l.Fields, " "))
+		}
+	case engine.EvidenceIllegal:
+		r.Fail("panic", "engine", "evidence that no law allows", strings.Join(l.Fields, " "))
+	case engine.StartRefused:
+		judges.Refused(r, e.Why)
+	case engine.NotRecognised:
+		r.Root.Left[e.Path] = true
+	case engine.DriverRegistered:
+		dealings.ChangesOf(r, e.Driver)
 		dealings.LooksForOpen(r)
+		dealings.IsMet(r, e.Driver)
+	case engine.DriverDeregistered:
+		dealings.ChangesOf(r, e.Driver)
+		dealings.LooksForOpen(r)
+	case engine.DriverConnected:
+		dealings.IsMet(r, e.Driver)
+	case engine.DriverMoved:
+		dealings.IsMet(r, e.Driver)
 	}
-	switch e.Message {
-	case "driver registered", "driver connected", "driver is served by another endpoint":
-		dealings.IsMet(r, e.Fields[1])
-	}
-	if len(e.Fields) > 1 {
-		dealings.Hears(&r.Registrars, e.Message, e.Fields[1], r.W.Now())
-	}
+	judges.TellsOfDamage(r, e)
+	dealings.Hears(&r.Registrars, e, r.W.Now())
 	if r.Cover != nil {
-		r.ProbeLine(e)
+		r.Probes(e)
 	}
 	if r.Lines != nil {
-		r.Lines(e)
+		r.Lines(l)
 	}
 }
 

@@ -79,7 +79,7 @@ type Play struct {
 	// Made sees the world before anything happens in it; nil for nobody.
 	Made func(*sim.World)
 	// Log reads the engine's log up to the end of the timeline; nil for nobody.
-	Log func(engine.Entry)
+	Log func(engine.Line)
 	// Done sees the world before it is closed; nil for nobody.
 	Done func(*sim.World)
 	// Watch is told of each effect at its instant; nil for nobody.
@@ -135,10 +135,10 @@ func (p Play) Run() StoryResult {
 	if p.Made != nil {
 		p.Made(t.W)
 	}
-	t.R.Lines = func(e engine.Entry) {
-		t.Log = append(t.Log, e)
+	t.R.Lines = func(l engine.Line) {
+		t.Log = append(t.Log, l)
 		if p.Log != nil {
-			p.Log(e)
+			p.Log(l)
 		}
 	}
 	if p.Cover {
@@ -311,7 +311,7 @@ func (t *story) sent(e sim.Effect) {
 
 // begin makes the world: drivers, their volumes, secrets, the objects that are no pods, and the agent.
 func (t *story) begin() {
-	t.R.Cfg.Log = world.Log(t.S, t.W)
+	t.R.Cfg.Events = world.Log(t.S, t.W)
 	for _, d := range t.S.Drivers {
 		if !t.S.Absent[d.Name] {
 			addDriver(&t.Scene, d)

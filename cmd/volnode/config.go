@@ -244,7 +244,7 @@ func checkTimes(at string, call, unstage, lateWindow time.Duration) (all []error
 const noLateWindow = time.Nanosecond
 
 // engineConfig is the part for the engine.
-func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
+func (c *configuration) engineConfig(events func([]engine.Event)) engine.Config {
 	drivers := map[string]plugin.DriverConfig{}
 	for name, d := range c.CSI.PerDriver {
 		p := plugin.DriverConfig{PublishesWithoutMount: d.PublishesWithoutMount}
@@ -270,7 +270,7 @@ func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 		},
 		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
 		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers,
-		JournalBytes: int64(c.JournalBytes), Log: log,
+		JournalBytes: int64(c.JournalBytes), Events: events, EventLevel: c.Logging.eventLevel(),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -34,13 +36,13 @@ func count(s engine.Status) counts {
 		for _, v := range p.Volumes {
 			c.states[v.State]++
 			if p.Wanted {
-				c.volumes[pluginState{pluginOf(v), "desired_state_of_world"}]++
+				c.volumes[pluginState{pluginOfVolume(v), "desired_state_of_world"}]++
 			}
 		}
 	}
 	for _, r := range s.Rungs {
 		if r.Pod != "" && r.Actual != "Absent" {
-			c.volumes[pluginState{pluginName(kindOf(r.Key)), "actual_state_of_world"}]++
+			c.volumes[pluginState{pluginOf(r.Key), "actual_state_of_world"}]++
 		}
 		switch r.State {
 		case engine.Uncertain:
@@ -53,17 +55,22 @@ func count(s engine.Status) counts {
 	return c
 }
 
-// pluginOf is the plugin of a volume; one that is blocked has no rung that would tell.
-func pluginOf(v engine.VolumeStatus) string {
+// pluginOfVolume is the plugin of a volume; one that is blocked has no rung that would tell.
+func pluginOfVolume(v engine.VolumeStatus) string {
 	if len(v.Keys) == 0 {
 		return "unknown"
 	}
-	return pluginName(kindOf(v.Keys[0]))
+	return pluginOf(v.Keys[0])
 }
 
-func kindOf(key hal.Key) string {
+// volumeSources are those that volnode serves.
+var volumeSources = kinds.All()
+
+// pluginOf is the kubelet's name of the plugin that has a rung. The key of a rung begins with its kind.
+func pluginOf(key hal.Key) string {
 	kind, _, _ := strings.Cut(string(key), "/")
-	return kind
+	name, _ := volumeSources.Plugin(core.Kind(kind))
+	return name
 }
 
 func orKey(r engine.RungStatus) string {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -139,22 +138,19 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	})
 	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names
-	d.manager = engine.New(h, c.engineConfig(d.entries))
+	d.manager = engine.New(h, c.engineConfig(d.events))
 	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks}, prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "volnode_waits", Help: "Commands that wait for pods."},
 		func() float64 { return float64(len(d.waits)) }))
 	return host, nil
 }
 
-// entries takes in lines of the engine's log. It runs on a task.
-func (d *daemon) entries(all []engine.Entry) {
+// events takes in what the engine says has happened. It runs on a task.
+func (d *daemon) events(all []engine.Event) {
 	for _, e := range all {
-		logEntry(d.log, e)
-		if e.Message != operationMessage {
-			continue
-		}
-		if op, err := strconv.ParseUint(fieldOfEntry(e, "op"), 10, 64); err == nil {
-			d.metrics.ended(e, hal.OpID(op), d.runtime.Now())
+		logEvent(d.log, e)
+		if e, ok := e.(engine.OperationEnded); ok {
+			d.metrics.ended(&e)
 		}
 	}
 	select {

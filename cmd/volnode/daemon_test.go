@@ -46,6 +46,7 @@ func TestAPodComesUpAndGoes(t *testing.T) {
 	require.Zero(t, r.mountsBelow())
 	require.Zero(t, r.status().Journal.Records)
 	require.Contains(t, r.daemon.logged(), `"msg":"operation","op":"1","verb":"setup"`)
+	require.Contains(t, r.daemon.logged(), `"level":"DEBUG","msg":"operation started","op":"1","verb":"setup"`)
 }
 
 func TestThePlanCountsVolumesThatWait(t *testing.T) {

@@ -54,30 +54,25 @@ func (f *levelFlag) Set(name string) error {
 	return (*slog.Level)(f).UnmarshalText([]byte(name))
 }
 
-// operationMessage is the message of the engine's line about an operation that has ended.
-const operationMessage = "operation"
+// slogLevel is a level of the engine as slog has it: its levels are four apart.
+func slogLevel(l engine.Level) slog.Level { return slog.Level(4 * l) }
 
-// logEntry writes one line of the engine. A value that is empty is left out.
-func logEntry(log *slog.Logger, e engine.Entry) {
-	of := map[engine.Level]slog.Level{
-		engine.LevelInfo: slog.LevelInfo, engine.LevelWarn: slog.LevelWarn,
-		engine.LevelError: slog.LevelError,
+// eventLevel is the least level of the engine's events that the program needs: metrics count what is LevelInfo.
+func (c *loggingConfig) eventLevel() engine.Level {
+	if c.Level <= slog.LevelDebug {
+		return engine.LevelDebug
 	}
-	var attrs []slog.Attr
-	for i := 0; i+1 < len(e.Fields); i += 2 {
-		if e.Fields[i+1] != "" {
-			attrs = append(attrs, slog.String(e.Fields[i], e.Fields[i+1]))
-		}
-	}
-	log.LogAttrs(context.Background(), of[e.Level], e.Message, attrs...)
+	return engine.LevelInfo
 }
 
-// fieldOfEntry returns the value of a field, "" if it has none.
-func fieldOfEntry(e engine.Entry, name string) string {
-	for i := 0; i+1 < len(e.Fields); i += 2 {
-		if e.Fields[i] == name {
-			return e.Fields[i+1]
+// logEvent writes the line of one event of the engine. A value that is empty is left out.
+func logEvent(log *slog.Logger, e engine.Event) {
+	l := e.Line()
+	var attrs []slog.Attr
+	for i := 0; i+1 < len(l.Fields); i += 2 {
+		if l.Fields[i+1] != "" {
+			attrs = append(attrs, slog.String(l.Fields[i], l.Fields[i+1]))
 		}
 	}
-	return ""
+	log.LogAttrs(context.Background(), slogLevel(l.Level), l.Message, attrs...)
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/wrap"
 )
@@ -20,13 +20,10 @@ type metrics struct {
 	registry   *prometheus.Registry
 	calls      *prometheus.HistogramVec // of CSI
 	operations *prometheus.HistogramVec
-
-	mu    sync.Mutex
-	began map[hal.OpID]hal.Instant // the first call of each operation in flight
 }
 
 func newMetrics() *metrics {
-	m := &metrics{registry: prometheus.NewRegistry(), began: map[hal.OpID]hal.Instant{}}
+	m := &metrics{registry: prometheus.NewRegistry()}
 	buckets := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600}
 	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "csi_operations_seconds", Help: "CSI calls to drivers, by result.", Buckets: buckets,
@@ -53,7 +50,6 @@ func (m *metrics) wrap(h hal.Host) hal.Host {
 	runtime := h.Runtime
 	return wrap.Host(h, func(s wrap.Site, c hal.Call, do func() error) error {
 		start := runtime.Now()
-		m.begin(c.Op, start)
 		err := do()
 		if method, ok := csiMethods[s.Name]; ok {
 			driver, _, _ := strings.Cut(s.Object, " ")
@@ -76,64 +72,31 @@ var csiMethods = map[string]string{
 	"NodeUnpublishVolume":   "/csi.v1.Node/NodeUnpublishVolume",
 }
 
-// maxTimed bounds the operations whose time volnode takes. An inspection has no line at its end, so volnode would keep
-// its start for ever.
-const maxTimed = 4096
-
-func (m *metrics) begin(op hal.OpID, at hal.Instant) {
-	if op == 0 {
+// ended takes in an operation that changes the node. The turns of a deletion count once.
+func (m *metrics) ended(e *engine.OperationEnded) {
+	if e.Verb == core.Inspect || e.Continues {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, known := m.began[op]; !known {
-		m.began[op] = at
-		delete(m.began, op-maxTimed)
-	}
-}
-
-// ended takes the time of an operation from its first call to its line in the log.
-func (m *metrics) ended(e engine.Entry, op hal.OpID, now hal.Instant) {
-	m.mu.Lock()
-	start, known := m.began[op]
-	delete(m.began, op)
-	m.mu.Unlock()
-	if !known {
-		return
-	}
-	kind, _, _ := strings.Cut(fieldOfEntry(e, "rung"), "/")
 	status := "success"
-	if fieldOfEntry(e, "outcome") != hal.Done.String() {
-		status = "fail-" + strings.ReplaceAll(fieldOfEntry(e, "outcome"), " ", "-")
+	if e.Outcome != hal.Done {
+		status = "fail-" + strings.ReplaceAll(e.Outcome.String(), " ", "-")
 	}
-	m.operations.WithLabelValues(pluginName(kind), operationName(kind, fieldOfEntry(e, "verb")), status,
-		"false").Observe(now.Sub(start).Seconds())
+	name, isDevice := volumeSources.Plugin(e.Kind)
+	m.operations.WithLabelValues(name, operationName(e.Verb, isDevice), status, "false").Observe(e.Took.Seconds())
 }
 
-// pluginName is the kubelet's name of the plugin that a kind of rung belongs to.
-func pluginName(kind string) string {
-	switch plugin, _, _ := strings.Cut(kind, "."); plugin {
-	case "csi":
-		return "kubernetes.io/csi"
-	case "emptydir", "emptyDir":
-		return "kubernetes.io/empty-dir"
-	case "hostpath", "hostPath":
-		return "kubernetes.io/host-path"
+// operationName is the kubelet's name of what a verb does.
+func operationName(v core.Verb, isDevice bool) string {
+	switch {
+	case v == core.TearDown && isDevice:
+		return "unmount_device"
+	case v == core.TearDown:
+		return "volume_unmount"
+	case isDevice:
+		return "mount_device"
 	default:
-		return kind
+		return "volume_mount"
 	}
-}
-
-// operationName is the kubelet's name of what a verb does to a kind of rung.
-func operationName(kind, verb string) string {
-	name := map[string]string{"setup": "volume_mount", "refresh": "volume_mount", "teardown": "volume_unmount"}
-	if strings.HasSuffix(kind, ".stage") {
-		name = map[string]string{"setup": "mount_device", "refresh": "mount_device", "teardown": "unmount_device"}
-	}
-	if n, ok := name[verb]; ok {
-		return n
-	}
-	return verb
 }
 
 // statusOf is the gRPC status that a call ended with.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,8 +54,9 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 	}
 	m := engine.New(h, engine.Config{
 		NodeName: "n", RootDir: root, NoRuntime: true, Stepped: looks,
-		Logging: func(e engine.Entry) {
-			if strings.Contains(e.Message, "changed by someone else") || strings.Contains(e.Message, "lost its data") {
+		Happening: func(e engine.Event) {
+			switch e.(type) {
+			case engine.VolumeChanged, engine.VolumeLost:
 				noticed <- struct{}{}
 			}
 		},

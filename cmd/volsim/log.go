@@ -8,4 +8,4 @@ import (
 )
 
 // logLine is a line of the engine's log as volnode writes it.
-func logLine(e engine.Entry) string { return strings.TrimSuffix(scenarios.LogLine(e), "\n") }
+func logLine(l engine.Line) string { return strings.TrimSuffix(scenarios.LogLine(l), "\n") }

@@ -77,7 +77,7 @@ func replay(cmd *cobra.Command, c cases.Case, s scenarios.Watch, asJSON, withLog
 		}
 	}
 	if withLog {
-		s.Log = func(e engine.Entry) { log = append(log, logLine(e)) }
+		s.Log = func(l engine.Line) { log = append(log, logLine(l)) }
 	}
 	choices := c.Chooser()
 	if s.Chooser == nil {

@@ -148,9 +148,9 @@ func load(arg string) (*lang.Scenario, error) {
 func runOne(cmd *cobra.Command, s *lang.Scenario, asJSON, trace bool) (scenarios.StoryResult, error) {
 	out := cmd.OutOrStdout()
 	var log []string
-	tell := func(e engine.Entry) {
-		if log = append(log, logLine(e)); !asJSON {
-			fmt.Fprintln(out, logLine(e))
+	tell := func(l engine.Line) {
+		if log = append(log, logLine(l)); !asJSON {
+			fmt.Fprintln(out, logLine(l))
 		}
 	}
 	if !asJSON {

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
@@ -10,9 +12,8 @@ import (
 type Source struct {
 	// Name is the field of a pod's volume that asks for it: "emptyDir".
 	Name string
-	// Directory is its name in the layout below a pod, which is the kubelet's with "~" for "/":
-	// "kubernetes.io~empty-dir". "" if it has none there.
-	Directory string
+	// Plugin is the kubelet's name of its plugin, in metrics and in the layout below a pod: "kubernetes.io/empty-dir".
+	Plugin string
 	// Serves reports whether a volume is of this source: by its PersistentVolume, nil if it has none, or by its entry
 	// in the pod.
 	Serves func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool
@@ -32,6 +33,9 @@ type Source struct {
 	Scan func() Scan
 }
 
+// Directory is the name of the source in the layout below a pod: "kubernetes.io~empty-dir".
+func (s *Source) Directory() string { return strings.ReplaceAll(s.Plugin, "/", "~") }
+
 // Kind is one kind of rungs of a source.
 type Kind struct {
 	Name  core.Kind
@@ -39,6 +43,8 @@ type Kind struct {
 	// Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: a source of pods has named
 	// the pod in this run of volnode. nil if a teardown of this kind deletes nothing.
 	Deletes func(made []core.Param, isNamed bool) (Doomed, bool)
+	// IsDevice: the kubelet calls what sets it up mount_device, and not volume_mount.
+	IsDevice bool
 	// IsOfHost: the path is the host's, and pods share it. A rung of another kind has its path for its own.
 	IsOfHost bool
 	// IsDirectory: the directory at the path holds the data itself, so that nobody may remove it or mount over it.
@@ -54,7 +60,7 @@ type Doomed struct {
 
 // Scan is what a start finds of one source. The source has all of its own directories to itself.
 type Scan interface {
-	// Entry looks at pods/<uid>/volumes/<Directory>/<name>, a directory. From a task.
+	// Entry looks at pods/<uid>/volumes/<Source.Directory>/<name>, a directory. From a task.
 	Entry(s *Scanner, uid, name string)
 	// Node looks at the directories outside pods. An error fails the scan. From a task.
 	Node(s *Scanner) error

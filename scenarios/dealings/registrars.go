@@ -75,27 +75,27 @@ func RemembersServers(r *world.Run) {
 	}
 }
 
-// Hears reads a line of the engine's log about a driver.
-func Hears(g *world.Registrars, message, driver string, now hal.Instant) {
-	switch message {
-	case "driver registered":
-		delete(g.IsStopgap, driver)
-		if now <= g.Unreachable[driver] {
-			g.IsStopgap[driver] = true
-			delete(g.Serving, driver) // however late the first call comes that shows which one was taken
+// Hears takes in an event of the engine about a driver.
+func Hears(g *world.Registrars, e engine.Event, now hal.Instant) {
+	switch e := e.(type) {
+	case engine.DriverRegistered:
+		delete(g.IsStopgap, e.Driver)
+		if now <= g.Unreachable[e.Driver] {
+			g.IsStopgap[e.Driver] = true
+			delete(g.Serving, e.Driver) // however late the first call comes that shows which one was taken
 		}
-		g.Registered[driver], g.Connected[driver] = true, true
-	case "driver connected":
-		g.Connected[driver] = true
-	case "driver is served by another endpoint":
-		g.Connected[driver] = true
-		if now <= g.Unreachable[driver] {
-			delete(g.Serving, driver) // however late the first call comes that shows it
+		g.Registered[e.Driver], g.Connected[e.Driver] = true, true
+	case engine.DriverConnected:
+		g.Connected[e.Driver] = true
+	case engine.DriverMoved:
+		g.Connected[e.Driver] = true
+		if now <= g.Unreachable[e.Driver] {
+			delete(g.Serving, e.Driver) // however late the first call comes that shows it
 		}
-	case "driver disconnected":
-		g.Connected[driver] = false
-	case "driver deregistered":
-		g.Registered[driver], g.Connected[driver] = false, false
+	case engine.DriverDisconnected:
+		g.Connected[e.Driver] = false
+	case engine.DriverDeregistered:
+		g.Registered[e.Driver], g.Connected[e.Driver] = false, false
 	}
 }
 

@@ -169,12 +169,12 @@ func noticed(r *world.Run, how string) {
 	}
 }
 
-// TellsOfDamage reads the log for what tells of damage.
-func TellsOfDamage(r *world.Run, e engine.Entry) {
-	switch e.Message {
-	case "journal damaged", "own file removed":
+// TellsOfDamage looks for events that report damage.
+func TellsOfDamage(r *world.Run, e engine.Event) {
+	switch e.(type) {
+	case engine.JournalDamaged, engine.OwnFileRemoved:
 		r.Root.Spoilt = world.Spoilt{}
-	case "started":
+	case engine.Started:
 		if r.Root.Spoilt.IsRead {
 			r.Judges("S30")
 			r.Fail("S30", "silent", path.Base(r.Root.Spoilt.File), fmt.Sprintf(

@@ -24,7 +24,7 @@ type Scene struct {
 	W        *sim.World
 	Calls    []sim.Effect // RPCs that were sent
 	Before   int          // how many when the agent started last
-	Log      []engine.Entry
+	Log      []engine.Line
 	IsVaried bool // more goes wrong than the scenario says
 }
 

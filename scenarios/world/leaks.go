@@ -71,13 +71,17 @@ func (r *Run) Wording(site, object, text string) {
 	}
 }
 
-// ReadsLog looks at what a line of the log gives for a reason.
-func (r *Run) ReadsLog(e engine.Entry) {
-	r.Wording("log", e.Message, e.Message)
-	for i := 1; i < len(e.Fields); i += 2 {
-		switch e.Fields[i-1] {
+// ReadsLine looks at a line of the log: S17 of its fields, L12 of what it gives for a reason.
+func (r *Run) ReadsLine(l engine.Line) {
+	r.Judges("S17")
+	for _, f := range l.Fields {
+		r.Reveals("log", l.Message, f)
+	}
+	r.Wording("log", l.Message, l.Message)
+	for i := 1; i < len(l.Fields); i += 2 {
+		switch l.Fields[i-1] {
 		case "why", "reason", "error", "field":
-			r.Wording("log", e.Message, e.Fields[i])
+			r.Wording("log", l.Message, l.Fields[i])
 		}
 	}
 }

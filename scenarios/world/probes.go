@@ -1,7 +1,6 @@
 package world
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/volnode/volnode/engine"
@@ -134,20 +133,28 @@ func (r *Run) probeBegun(c *core.Core) {
 	})
 }
 
-// probeLines are the probes that a line of the engine's log shows.
-var probeLines = map[string]coverage.Probe{
-	"journal damaged": coverage.JournalDamaged, "journal not written; volnode starts nothing": coverage.JournalRefuses,
-	"start failed; volnode tries again": coverage.StartFails,
-	"volume changed by someone else":    coverage.ForeignChange, "volume blocked": coverage.VolumeBlocked,
-	"registration failed": coverage.RegistrationFails,
-}
-
-// ProbeLine looks at a line of the engine's log.
-func (r *Run) ProbeLine(e engine.Entry) {
-	if p, ok := probeLines[e.Message]; ok {
-		r.reaches(p)
+// Probes notes which probes an event of the engine reaches.
+func (r *Run) Probes(e engine.Event) {
+	without := 0
+	switch e := e.(type) {
+	case engine.JournalDamaged:
+		r.reaches(coverage.JournalDamaged)
+	case engine.JournalUnwritten:
+		r.reaches(coverage.JournalRefuses)
+	case engine.StartFailed:
+		r.reaches(coverage.StartFails)
+	case engine.VolumeChanged:
+		r.reaches(coverage.ForeignChange)
+	case engine.VolumeBlocked:
+		r.reaches(coverage.VolumeBlocked)
+	case engine.RegistrationFailed:
+		r.reaches(coverage.RegistrationFails)
+	case engine.Started:
+		without = e.WithoutRecord
+	case engine.HiddenRead:
+		without = e.WithoutRecord
 	}
-	if i := slices.Index(e.Fields, "without-record"); i >= 0 && e.Fields[i+1] != "0" {
+	if without > 0 {
 		r.reaches(coverage.StartFindsOrphan)
 	}
 }

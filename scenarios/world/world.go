@@ -116,7 +116,7 @@ type Run struct {
 	Violation *verdict.Violation
 	Cover     *coverage.Coverage // what the run reaches, nil for nobody who asks
 	probing   probing            // for cover
-	Lines     func(engine.Entry) // who else reads the log, nil for nobody
+	Lines     func(engine.Line)  // who else reads the log, nil for nobody
 	IsEdited  bool               // a volume's object was changed: any pod's volumes may have to be made again
 	// rungs of which a call has met a fault; nil if it is not judged how promptly pods come in chaos
 	Faulty    map[hal.Key]bool
@@ -226,12 +226,12 @@ func (r *Run) Until(t hal.Instant) bool {
 const logSite = "log.write"
 
 // WritesLog is where the engine's log goes. A write that fails costs its lines.
-func WritesLog(w *sim.World) func([]engine.Entry) {
-	return func([]engine.Entry) { _ = w.WriteLog() }
+func WritesLog(w *sim.World) func([]engine.Event) {
+	return func([]engine.Event) { _ = w.WriteLog() }
 }
 
 // Log is where the engine's log goes in a scenario: nowhere, unless one of its faults is of that.
-func Log(s *lang.Scenario, w *sim.World) func([]engine.Entry) {
+func Log(s *lang.Scenario, w *sim.World) func([]engine.Event) {
 	if !slices.ContainsFunc(s.Faults, func(f lang.FaultRule) bool { return sim.SiteOf(f.Site) == logSite }) {
 		return nil
 	}

@@ -44,7 +44,7 @@ type wish struct {
 // Source is CSI: PersistentVolumes with spec.csi, and inline volumes.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "csi", Directory: directory,
+		Name: "csi", Plugin: "kubernetes.io/csi",
 		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
 			return pv != nil && pv.Spec.CSI != nil || pv == nil && spec.CSI != nil
 		},
@@ -56,7 +56,7 @@ func Source() plugin.Source {
 		},
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{
-			{Name: KindStage, Verbs: Stage()},
+			{Name: KindStage, Verbs: Stage(), IsDevice: true},
 			{Name: KindPublish, Verbs: Publish(), Deletes: deletes},
 		},
 		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume,

@@ -32,7 +32,7 @@ func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid +
 // Source is emptyDir.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "emptyDir", Directory: "kubernetes.io~empty-dir",
+		Name: "emptyDir", Plugin: "kubernetes.io/empty-dir",
 		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
 			return pv == nil && spec.EmptyDir != nil
 		},

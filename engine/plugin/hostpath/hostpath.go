@@ -33,7 +33,7 @@ func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid +
 // Source is hostPath. It leaves nothing that a start could find.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "hostPath",
+		Name: "hostPath", Plugin: "kubernetes.io/host-path",
 		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
 			return pv == nil && spec.HostPath != nil
 		},

@@ -56,6 +56,19 @@ func (t Table) Driver(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver,
 	return "", ""
 }
 
+// Plugin is the kubelet's name of the plugin that has rungs of kind, and whether it calls what sets them up
+// mount_device. If no source has such rungs, the name is that of the kind.
+func (t Table) Plugin(kind core.Kind) (name string, isDevice bool) {
+	for i := range t {
+		for j := range t[i].Kinds {
+			if t[i].Kinds[j].Name == kind {
+				return t[i].Plugin, t[i].Kinds[j].IsDevice
+			}
+		}
+	}
+	return string(kind), false
+}
+
 // kind is what the table knows of a kind of rungs, nil if no source has it.
 func (t Table) kind(name core.Kind) *plugin.Kind {
 	for i := range t {
@@ -160,7 +173,7 @@ func (t Table) Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (plugi
 	for i := range t {
 		if t[i].Scan != nil {
 			scan := t[i].Scan()
-			of[t[i].Directory] = scan
+			of[t[i].Directory()] = scan
 			s.Found.Scans = append(s.Found.Scans, scan)
 		}
 	}

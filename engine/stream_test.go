@@ -25,22 +25,21 @@ func (t *tasks) next() {
 	task()
 }
 
-// While a write hangs, lines wait up to a bound. Those beyond are dropped, and a line behind the others says how many.
-func TestLinesThatTheLogDoesNotTakeAreDroppedAndCounted(t *testing.T) {
+// While the sink hangs, events wait up to a bound. Those beyond are dropped, and an event behind the others says how
+// many.
+func TestEventsThatNobodyTakesAreDroppedAndCounted(t *testing.T) {
 	runtime := &tasks{}
-	var written [][]Entry
-	l := lines{runtime: runtime, sink: func(all []Entry) { written = append(written, all) }, written: func() {}}
-	l.log(LevelInfo, "first")
-	for range mostLines + 3 {
-		l.log(LevelInfo, "more")
+	var taken [][]Event
+	s := stream{runtime: runtime, sink: func(all []Event) { taken = append(taken, all) }, taken: func() {}}
+	s.emit(PodIgnored{})
+	for n := range mostWaiting + 3 {
+		s.emit(AllSynced{n})
 	}
-	require.Len(t, runtime.waiting, 1, "one write at a time")
+	require.Len(t, runtime.waiting, 1, "one call of the sink at a time")
 	runtime.next()
 	runtime.next()
 	require.Empty(t, runtime.waiting)
-	require.Equal(t, []Entry{{Message: "first"}}, written[0])
-	require.Len(t, written[1], mostLines+1)
-	last := written[1][mostLines]
-	require.Equal(t, LevelWarn, last.Level)
-	require.Equal(t, []string{"lines", "3"}, last.Fields)
+	require.Equal(t, []Event{PodIgnored{}}, taken[0])
+	require.Len(t, taken[1], mostWaiting+1)
+	require.Equal(t, EventsDropped{3}, taken[1][mostWaiting])
 }
