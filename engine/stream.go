@@ -26,6 +26,9 @@ func (s *stream) isHeard(level Level) bool {
 }
 
 func (s *stream) emit(e Event) {
+	if s.level > LevelInfo && e.Line().Level < s.level { // events at LevelDebug are made only if isHeard
+		return
+	}
 	if s.looks != nil {
 		s.looks(e)
 	}
