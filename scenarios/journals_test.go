@@ -100,6 +100,7 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 		}}
 	}
 	const room = 3000
+	serves := core.Record{Rung: core.Rung{Key: "serves/d", Kind: core.KindServes, Actor: "d"}, Phase: core.Leaving}
 	for name, c := range map[string]struct {
 		broken  string
 		records []core.Record
@@ -108,6 +109,7 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 		keeps   bool // the containers of another pod can't end, as they hang on what a broken driver serves
 	}{
 		"nothing":             {"d", nil, 0, nil, false},
+		"who serves a driver": {"", []core.Record{serves}, journal.WorstSize(serves), nil, false},
 		"a driver that works": {"", []core.Record{want("", "other")}, 0, nil, false},
 		"its own": {
 			"d",
@@ -168,14 +170,14 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 				require.NoError(t, err)
 				for _, rec := range c.records {
 					line := core.Line{Key: rec.Rung.Key, Record: rec, Sync: true}
-					if rec.Rung.Pod == "" {
+					if rec.Rung.Pod == "" && rec.Phase != core.Leaving {
 						line.Room = room
 					}
 					require.NoError(t, j.Append(&h, hal.Call{}, []core.Line{line}))
 				}
 			})
 			r.Core = core.New(core.Start{Orphans: c.found})
-			require.Equal(t, int64(c.takes), workload.TakenByBroken(r, p))
+			require.Equal(t, int64(c.takes), workload.TakenByOthers(r, p))
 		})
 	}
 }

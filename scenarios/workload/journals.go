@@ -152,7 +152,7 @@ func shrinksJournal(r *world.Run, bytes int64) {
 	judges.Delays(r, cases.Chaos)
 }
 
-// HasRoomFor: the journal can hold the records of a pod beside those that a broken driver keeps from going.
+// HasRoomFor: the journal can hold the records of a pod beside those that stay.
 func HasRoomFor(r *world.Run, p *world.Pod) bool {
 	room := int64(0)
 	for _, u := range p.Uses {
@@ -161,12 +161,12 @@ func HasRoomFor(r *world.Run, p *world.Pod) bool {
 			room += cases.LadderRoom / 2
 		}
 	}
-	return min(room, cases.PodRoom) <= r.Cfg.JournalMost*3/4-TakenByBroken(r, p)
+	return min(room, cases.PodRoom) <= r.Cfg.JournalMost*3/4-TakenByOthers(r, p)
 }
 
-// TakenByBroken is what the records of a broken driver take of the journal that are not a pod's own. What was found
-// without a record gets one as it is taken down.
-func TakenByBroken(r *world.Run, p *world.Pod) int64 {
+// TakenByOthers is what the records take of the journal that stay and are not a pod's own: those of a broken driver, and
+// who serves a driver. What was found without a record gets one as it is taken down.
+func TakenByOthers(r *world.Run, p *world.Pod) int64 {
 	var last journal.Examined
 	newest := uint64(0)
 	for _, name := range r.W.Entries(judges.JournalDir) {
@@ -187,6 +187,8 @@ func TakenByBroken(r *world.Run, p *world.Pod) int64 {
 		is, worst := e.Record.Rung, journal.WorstSize(e.Record)
 		isRecorded[is.Key] = true
 		switch {
+		case is.Kind == core.KindServes:
+			taken += worst
 		case !r.IsBroken(string(is.Key)) && !isKeptBy(r, is.Pod) && upon[is.Key] == 0 || isOwn(is.Volume, is.Pod):
 		case len(is.Below) > 0 && !isUsed(is.Volume):
 			upon[is.Below[0]] += worst
