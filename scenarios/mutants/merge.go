@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -157,6 +158,7 @@ func sourcesOf(root string, table []Mutant) (map[string][]byte, error) {
 	folders := map[string]folder{}
 	splices := map[string][]splice{}
 	sources := map[string][]byte{}
+	var misfits []error
 	for i, m := range table {
 		dir, _ := m.place()
 		f, isRead := folders[dir]
@@ -169,11 +171,15 @@ func sourcesOf(root string, table []Mutant) (map[string][]byte, error) {
 		}
 		path, s, err := f.merge(m, i+1)
 		if err != nil {
-			return nil, err
+			misfits = append(misfits, err)
+			continue
 		}
 		splices[path] = append(splices[path], s)
 		sources[path] = f.files[path]
 		sources[filepath.Join(dir, "zz_mutant.go")] = fmt.Appendf(nil, chooser, f.name, variable)
+	}
+	if misfits != nil {
+		return nil, errors.Join(misfits...)
 	}
 	for path, all := range splices {
 		slices.SortStableFunc(all, func(a, b splice) int { return b.at - a.at })

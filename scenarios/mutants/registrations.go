@@ -18,16 +18,16 @@ var registrations = []Mutant{
 	},
 	{
 		"a registration ends with its connection", "L13", "engine.registry.peerLost",
-		`"driver disconnected", "driver", d.name, "socket", d.by.path)
+		`DriverDisconnected{d.name, d.by.path})
 		r.pursue(d)`,
-		`"driver disconnected", "driver", d.name, "socket", d.by.path)
+		`DriverDisconnected{d.name, d.by.path})
 		r.withdraw(d.by)`,
 	},
 	{
 		"a lost connection is not made again", "L13, kubernetes#72500", "engine.registry.peerLost",
-		`"driver disconnected", "driver", d.name, "socket", d.by.path)
+		`DriverDisconnected{d.name, d.by.path})
 		r.pursue(d)`,
-		`"driver disconnected", "driver", d.name, "socket", d.by.path)`,
+		`DriverDisconnected{d.name, d.by.path})`,
 	},
 	{
 		"a second endpoint takes over at once", "S24", "engine.registry.meetFrom",
@@ -100,8 +100,8 @@ var registrations = []Mutant{
 	{
 		"the wait before a plugin is asked again does not grow", "L7", "engine.registry.greetAgain",
 		`s.attempts++
-		r.failed(s, "registration failed"`,
-		`r.failed(s, "registration failed"`,
+		if r.failed(s, err) {`,
+		`if r.failed(s, err) {`,
 	},
 	{
 		"a registration that is taken is told once", "L6", "engine.registry.accept",

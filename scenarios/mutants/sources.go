@@ -416,10 +416,10 @@ var sources = []Mutant{
 			}`,
 	},
 	{
-		"the owner writes the log", "panic, the owner waits for nobody", "engine.lines.write",
-		`l.runtime.Go(func() {
-			l.sink(all)`, `l.sink(all)
-		l.runtime.Go(func() {`,
+		"the owner writes the log", "panic, the owner waits for nobody", "engine.stream.hand",
+		`s.runtime.Go(func() {
+			s.sink(all)`, `s.sink(all)
+		s.runtime.Go(func() {`,
 	},
 	{
 		"what was lost of a manifest does not matter",

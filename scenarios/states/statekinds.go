@@ -81,7 +81,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		journal.Journal: live generation end seq synced sum buffer batch
 		engine.waits: last
 		engine.port: h cfg
-		engine.lines: runtime
+		engine.stream: runtime
 		engine.ears: runtime cluster
 		engine.own: changed
 		scrub.Scrubber: seed key mu fresh old
