@@ -51,6 +51,8 @@ type story struct {
 	next     int         // the statement that comes next
 	end      hal.Instant // when it comes, or until when it is waited for
 	hasActed bool        // there was an effect since a steady play was looked at last
+	// actedOn counts the effects on each path while the present statement is waited for, in a steady play.
+	actedOn map[string]int
 }
 
 // Play is one run of a scenario.
@@ -299,7 +301,10 @@ func (t *story) others(i int) string {
 const actsAfter = 30 * time.Second
 
 func (t *story) sent(e sim.Effect) {
-	t.hasActed = t.hasActed || e.Kind != sim.EffectAsked // which changes nothing
+	if t.actedOn != nil && e.Kind != sim.EffectAsked { // which changes nothing
+		t.actedOn[e.Path]++
+		t.hasActed = t.hasActed || t.actedOn[e.Path] < mostRepeats
+	}
 	switch e.Kind {
 	case sim.EffectSent:
 		t.Calls = append(t.Calls, e)
@@ -420,6 +425,8 @@ func (t *story) pause(i int) time.Duration {
 // What happens puts off the end of its time, unless something was tried so often that it is tried again and again.
 func (t *story) awaitSteadily() {
 	patience := t.end.Sub(t.W.Now())
+	t.actedOn = map[string]int{}
+	defer func() { t.actedOn = nil }()
 	for t.does(t.step) != "" && t.R.Violation == nil && t.W.Now() < t.end {
 		if t.hasActed && !despairs(t.R) {
 			t.end = t.W.Now().Add(patience)
@@ -434,6 +441,10 @@ func (t *story) awaitSteadily() {
 		}
 	}
 }
+
+// mostRepeats is how many effects on one path put off the end of a wait: a file of the agent's own that can't be written
+// is tried for ever. The deletion of a large directory takes fewer.
+const mostRepeats = 1_000
 
 // despair is how often something is tried before its waits get no longer: core's backoff.
 const despair = 8
