@@ -35,6 +35,9 @@ var (
 
 // What statements do refers to what reads them.
 func init() {
+	for _, m := range world.Rooms {
+		language.Volumes = append(language.Volumes, m.Words...)
+	}
 	for _, a := range actions() {
 		language.Statements = append(language.Statements, a.Words)
 		does[a.Words] = a.Do

@@ -13,6 +13,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/hal/trace"
@@ -88,10 +89,16 @@ func holds(r *world.Run, kind sim.EffectKind) {
 
 func runs(r *world.Run) *world.Pod {
 	p := r.Register(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}}, []world.Use{
-		{Name: "data", Path: target, Driver: "d", Volume: "v"}, {Name: "scratch", Path: lang.RootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"},
+		{Name: "data", Path: target, Driver: "d", Volume: "v"}, scratchUse(),
 	})
 	p.IsWanted, p.IsRunning, p.Told, p.Given = true, true, p.Object, p.Uses
 	return p
+}
+
+func scratchUse() world.Use {
+	return world.UseOf("u", &corev1.Volume{
+		Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
+	})
 }
 
 func TestChecksFire(t *testing.T) {
@@ -194,15 +201,15 @@ func TestChecksFire(t *testing.T) {
 			calm.TellsAtTheEnd(r, engine.Status{})
 		}},
 		"an emptyDir believed up and is not": {"S14", func(r *world.Run) {
-			judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
+			judges.RefineDirectory(r, scratchRung, &core.Belief{Kind: emptydir.Kind, State: core.Present, Path: scratchPath})
 		}},
 		"an emptyDir in memory believed up and is not": {"S14", func(r *world.Run) {
 			r.W.MakeDir(scratchPath)
-			judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Present, Path: scratchPath, Fingerprint: "mount 7"})
+			judges.RefineDirectory(r, scratchRung, &core.Belief{Kind: emptydir.Kind, State: core.Present, Path: scratchPath, Fingerprint: "mount 7"})
 		}},
 		"an emptyDir believed gone and is not": {"S14", func(r *world.Run) {
 			r.W.MakeDir(scratchPath)
-			judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Absent, IsGone: true, Path: scratchPath})
+			judges.RefineDirectory(r, scratchRung, &core.Belief{Kind: emptydir.Kind, State: core.Absent, IsGone: true, Path: scratchPath})
 		}},
 		"an emptyDir forgotten while it is there": {"S8", func(r *world.Run) {
 			r.W.MakeDir(scratchPath)
@@ -258,7 +265,7 @@ func TestChecksFire(t *testing.T) {
 		}},
 		"another's mount is taken for ours": {"S14", func(r *world.Run) {
 			m := mountedOver(r, t)
-			judges.RefineTouched(r, r.ByPath[target], &core.Belief{State: core.Present, Fingerprint: m.Fingerprint()})
+			judges.RefineTouched(r, r.ByPath[target], &core.Belief{Kind: emptydir.Kind, State: core.Present, Fingerprint: m.Fingerprint()})
 		}},
 		"a block of another volume": {"S10", func(r *world.Run) {
 			u := world.Use{Name: "v", Path: "/srv/v", Driver: "d", Volume: "v"}

@@ -256,7 +256,7 @@ func plan(g *workload.Workload, i int, name string) {
 		planRare(g, s, name)
 	}
 	g.RenamesInline(i, name)
-	s.Scratch = world.Scratch(g.Pick("workload.scratch", name, 0, 2, 1, 1))
+	g.PlanRooms(i, name)
 	g.PlanFiles(i, name)
 	g.PlanVandals(i, name)
 	window := cases.Chaos / cases.Slots

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/world"
@@ -184,14 +185,14 @@ func TestOnlyWhatNobodyHasSeenIsLostUnsaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			p := &world.Pod{Uid: "u", IsRunning: true, Given: []world.Use{{Name: "scratch", Path: scratchPath}}}
+			p := &world.Pod{Uid: "u", IsRunning: true, Given: []world.Use{scratchUse()}}
 			r.Pods = append(r.Pods, p)
 			r.W.MakeDir(scratchPath)
 			if c.isLost {
 				judges.Forgets(r)
 			}
 			if c.isSeen {
-				judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
+				judges.RefineDirectory(r, scratchRung, &core.Belief{Kind: emptydir.Kind, State: core.Present, Path: scratchPath})
 			}
 			judges.Loses(r, p, scratchPath)
 			require.Equal(t, c.isToTell, r.Lost[scratchPath] == p)

@@ -15,6 +15,7 @@ import (
 	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
+	_ "github.com/volnode/volnode/scenarios/rooms" // the sources that scenarios have
 	"github.com/volnode/volnode/scenarios/secrets"
 	"github.com/volnode/volnode/scenarios/workload"
 	"github.com/volnode/volnode/scenarios/world"
@@ -31,7 +32,8 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 		Now:    world.NewObjects(), Last: world.NewObjects(), Heard: world.NewObjects(), Recalled: map[string]any{},
 		Traits:     map[string][]world.Traits{},
 		Shows:      map[any]string{},
-		Registrars: dealings.NewRegistrars(), Disturbed: map[string]hal.Instant{}, Lost: map[string]*world.Pod{},
+		Registrars: dealings.NewRegistrars(), Disturbed: map[string]hal.Instant{},
+		Harmed: map[string]uint32{}, Lost: map[string]*world.Pod{},
 		Away: map[string]*world.HandOver{}, Attached: map[string]*world.Attachment{}, IsCut: map[string]bool{},
 		ChangedOf: map[string]hal.Instant{}, Writers: map[string]bool{}, Blocks: map[string]map[string]int{},
 		Wiped: map[string]bool{},

@@ -6,7 +6,6 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
-	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
 	"github.com/volnode/volnode/scenarios/workload"
 )
@@ -18,7 +17,7 @@ func unmount(t *workload.Scene, volume, name string) string {
 	if why != "" {
 		return why
 	}
-	if judges.IsScratch(&u) {
+	if u.IsDirectory() {
 		workload.Upsets(t.R, u.Path)
 	}
 	if errno := t.W.UnmountTop(u.Path); errno != 0 {

@@ -47,7 +47,7 @@ var simulator = slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "i
 // runners are the packages below the one that runs worlds.
 var runners = []string{
 	"scenarios/calm", "scenarios/cases", "scenarios/coverage", "scenarios/dealings", "scenarios/judges",
-	"scenarios/lang",
+	"scenarios/lang", "scenarios/rooms",
 	"scenarios/secrets", "scenarios/states", "scenarios/verdict", "scenarios/workload", "scenarios/world",
 }
 
@@ -105,6 +105,10 @@ var arrows = []arrow{
 		ours: slices.Concat(simulator, facts, []string{
 			"scenarios/world", "scenarios/dealings", "scenarios/judges", "scenarios/workload",
 		}),
+	},
+	{
+		tree: "scenarios/rooms",
+		ours: slices.Concat(simulator, facts, []string{"scenarios/world", "scenarios/rooms/..."}),
 	},
 	{tree: "scenarios", ours: slices.Concat(simulator, runners), tests: []string{"scenarios/..."}},
 	{tree: "scenarios/minimise", ours: slices.Concat(simulator, runners, []string{"scenarios"})},

@@ -122,7 +122,7 @@ func placeFor(r *world.Run, p *world.Pod) string {
 		case u.IsHost || u.Exempt || !strings.HasPrefix(u.Path, lang.RootDir+"/pods/"):
 			return false
 		case r.Bad.How == isBound:
-			return judges.IsScratch(&u)
+			return u.IsDirectory()
 		case r.Bad.How == isBusy:
 			return u.Driver != "" && !u.Raw && !u.Bare
 		default:

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/judges"
@@ -98,7 +97,7 @@ func crowdPod(i int, hasClaim bool) (*corev1.Pod, []world.Use) {
 			src.Medium = corev1.StorageMediumMemory
 		}
 		add("scratch", corev1.VolumeSource{EmptyDir: src},
-			world.Use{Name: "scratch", Path: plugin.EmptyDirPlace(lang.RootDir, uid, "scratch").Path, Memory: i%2 == 0})
+			world.UseOf(uid, &corev1.Volume{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: src}}))
 	}
 	return p, uses
 }

@@ -83,6 +83,9 @@ const (
 
 // IsUpset reports whether the agent need not know yet what is at the place of an emptyDir, or can't.
 func IsUpset(r *world.Run, at string) bool {
+	if life, is := r.Harmed[at]; is && life == r.W.Life() {
+		return true
+	}
 	since, known := r.Disturbed[at]
 	if !known {
 		return false

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
-	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/lang"
@@ -106,10 +104,10 @@ func Refine(r *world.Run, key hal.Key) {
 	}
 	b, ok := r.Core.Belief(key)
 	switch {
-	case ok && b.Kind == emptydir.Kind:
+	case ok && world.RoomOf(b.Kind) != nil:
 		RefineDirectory(r, key, &b)
 		return
-	case !ok && strings.HasPrefix(string(key), string(emptydir.Kind)+"/"):
+	case !ok && world.OwnPath(key) != "":
 		ForgottenDirectory(r, key)
 		return
 	}
@@ -196,7 +194,7 @@ func differs(r *world.Run, p *world.Place, b *core.Belief) string {
 	return ""
 }
 
-// RefineDirectory is refine for an emptyDir.
+// RefineDirectory is refine for a volume whose place is the pod's own, as an emptyDir.
 func RefineDirectory(r *world.Run, key hal.Key, b *core.Belief) {
 	if b.State == core.Present {
 		delete(r.Root.Unseen, b.Path)
@@ -213,19 +211,28 @@ func RefineDirectory(r *world.Run, key hal.Key, b *core.Belief) {
 	case b.State == core.Present && !there:
 		r.Fail("S14", "believed Present", string(key),
 			"the engine believes "+string(key)+" to be up, and there is no "+b.Path)
-	case b.State == core.Present && strings.HasPrefix(b.Fingerprint, "mount ") && len(r.W.MountsAt(b.Path)) == 0:
-		r.Fail("S14", "believed Present", string(key),
-			"the engine believes "+string(key)+" to be up, and nothing is mounted at "+b.Path)
+	case b.State == core.Present:
+		if why := differsAt(r, b); why != "" {
+			r.Fail("S14", "believed Present", string(key), "the engine believes "+string(key)+" to be up, and "+why)
+		}
 	case b.State == core.Absent && there:
 		r.Fail("S14", "believed Absent", string(key),
 			"the engine believes "+string(key)+" to be down, and there is "+b.Path)
 	}
 }
 
-// ForgottenDirectory is refine for an emptyDir that is taken to be gone for good.
+// differsAt says how what is at the own place of a rung differs from a volume that is up.
+func differsAt(r *world.Run, b *core.Belief) string {
+	m := world.RoomOf(b.Kind)
+	if m == nil || m.Differs == nil {
+		return ""
+	}
+	return m.Differs(r.W, b.Path, strings.HasPrefix(b.Fingerprint, "mount "))
+}
+
+// ForgottenDirectory is refine for a volume at a place of the pod's own that is taken to be gone for good.
 func ForgottenDirectory(r *world.Run, key hal.Key) {
-	uid, volume, _ := strings.Cut(strings.TrimPrefix(string(key), string(emptydir.Kind)+"/"), "/")
-	if dir := plugin.EmptyDirPlace(lang.RootDir, uid, volume).Path; dir != "" && !dealings.IsUpset(r, dir) {
+	if dir := world.OwnPath(key); dir != "" && !dealings.IsUpset(r, dir) {
 		if _, there := r.W.Exists(dir); there {
 			r.Fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and there is "+dir)
 		}

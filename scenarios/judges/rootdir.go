@@ -287,7 +287,7 @@ func Forgets(r *world.Run) {
 	r.Root.Forgotten, r.Root.Unseen = true, map[string]bool{}
 	for _, p := range r.Pods {
 		for _, u := range p.Given {
-			if IsScratch(&u) {
+			if u.IsDirectory() {
 				r.Root.Unseen[u.Path] = true
 			}
 		}

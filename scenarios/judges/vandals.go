@@ -11,11 +11,6 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// IsScratch reports whether a use is of an emptyDir.
-func IsScratch(u *world.Use) bool {
-	return u.Driver == "" && strings.Contains(u.Path, "/kubernetes.io~empty-dir/")
-}
-
 // Loses notes that a pod has lost what an emptyDir held: the volume must say so as long as the pod is there.
 func Loses(r *world.Run, p *world.Pod, at string) {
 	if !p.IsRunning {

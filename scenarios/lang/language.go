@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -12,8 +14,28 @@ type Language struct {
 	// Statements are the words of each statement. Those in capitals stand for any one word, and parser.means says what
 	// that must be.
 	Statements []string
+	// Volumes are the words for volumes of pods that are no claims.
+	Volumes []Word
 	// What METHOD, BREAKAGE, FAILURE, BADNESS and STANDING stand for.
 	Methods, Breakages, Failures, Badnesses, Standings []string
+}
+
+// Word is how scenarios write volumes of one source.
+type Word struct {
+	Form string // as messages have it: "scratch", or "host:PATH" if something stands behind it
+	// Volume is the volume that it asks for, with what is behind the colon, "" if there is none; false if that is wrong.
+	Volume func(rest string) (src corev1.VolumeSource, ok bool)
+}
+
+// Plain is a word behind which nothing stands.
+func Plain(word string, is corev1.VolumeSource) Word {
+	return Word{word, func(rest string) (corev1.VolumeSource, bool) { return *is.DeepCopy(), rest == "" }}
+}
+
+// name is the word itself.
+func (w Word) name() string {
+	name, _, _ := strings.Cut(w.Form, ":")
+	return name
 }
 
 // faultsAt are the faults that calls of a site can meet; nil if there is no such site.

@@ -130,29 +130,26 @@ func (p *parser) podVolume(word string) (v corev1.Volume, isBlock bool, err erro
 	case isClaim && (rest == "" || rest == "ro"):
 		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: rest == "ro"}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}, block, nil
-	case word == "scratch":
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			false, nil
-	case word == "memory":
-		src := &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: src}}, false, nil
-	case name == "inline" && rest != "":
-		p.served[rest], p.inline[rest] = true, true
-		p.drivers = append(p.drivers, namedDriver{p.line, rest})
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: rest}}},
-			false, nil
-	case name == "host" && strings.HasPrefix(rest, "/"):
-		kind := corev1.HostPathDirectoryOrCreate
-		src := &corev1.HostPathVolumeSource{Path: rest, Type: &kind}
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: src}}, false, nil
 	}
-	if near := wording.Nearest(name, append(slices.Sorted(maps.Keys(p.claims)), "scratch", "memory", "inline",
-		"host")); near != "" && near != name {
+	near, forms := slices.Sorted(maps.Keys(p.claims)), make([]string, 0, len(p.in.Volumes))
+	for _, w := range p.in.Volumes {
+		near, forms = append(near, w.name()), append(forms, w.Form)
+		src, ok := w.Volume(rest)
+		if w.name() != name || !ok {
+			continue
+		}
+		if src.CSI != nil {
+			p.served[src.CSI.Driver], p.inline[src.CSI.Driver] = true, true
+			p.drivers = append(p.drivers, namedDriver{p.line, src.CSI.Driver})
+		}
+		return corev1.Volume{Name: name, VolumeSource: src}, false, nil
+	}
+	if near := wording.Nearest(name, near); near != "" && near != name {
 		return v, false, p.errorf("%q is no volume of a pod; did you mean %s?", word, near)
 	}
-	return v, false, p.errorf("%q is no volume of a pod; write a name from a volume line above, that with :ro, "+
-		"scratch, memory, inline:DRIVER or host:PATH",
-		word)
+	last := len(forms) - 1
+	return v, false, p.errorf("%q is no volume of a pod; write a name from a volume line above, that with :ro, %s or %s",
+		word, strings.Join(forms[:last], ", "), forms[last])
 }
 
 // serve makes the CSIDriver objects of the drivers that short statements name, unless a manifest is there.

@@ -55,8 +55,6 @@ func (n *names) what(c cases.Case, k cases.Kept) string {
 			"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume",
 			"a directory of the host",
 		}[min(k.Value, 4)]
-	case "workload.scratch":
-		return object + " has an emptyDir " + [...]string{"", "on disk", "in memory"}[min(k.Value, 2)]
 	case "workload.uid":
 		return object + " comes back with another uid"
 	case "workload.manifest":
@@ -105,6 +103,9 @@ func (n *names) what(c cases.Case, k cases.Kept) string {
 			"", "has no staging",
 			"is of block devices, without staging",
 		}[min(k.Value, 2)]
+	}
+	if text := world.Chosen(k.ID.Site, object, k.Value); text != "" {
+		return text
 	}
 	return fmt.Sprintf("%s %s is %d", k.ID.Site, n.name(object), k.Value)
 }

@@ -26,7 +26,7 @@ const (
 // PlanFiles draws whether the containers of pod i fill its emptyDir with more files than one operation deletes, as deep
 // as they like.
 func (g *Workload) PlanFiles(i int, name string) {
-	if g.Pods[i].Scratch == world.NoScratch || g.Pick("workload.files", name, 0, 12, 1) == 0 {
+	if !g.Pods[i].HasDirectory() || g.Pick("workload.files", name, 0, 12, 1) == 0 {
 		return
 	}
 	names := g.Choose.Between(sim.NewID("workload.files-many", name, 0), leastNames, mostNames)
@@ -40,7 +40,7 @@ func (g *Workload) PlanFiles(i int, name string) {
 // fills has the containers of p write so many files to its emptyDirs.
 func fills(r *world.Run, p *world.Pod, names int) {
 	for _, u := range p.Given {
-		if judges.IsScratch(&u) {
+		if u.IsDirectory() {
 			_ = r.W.Fill(u.Path, names) // somebody may have taken the directory away
 		}
 	}
@@ -64,7 +64,7 @@ const coverMost = 10 * time.Minute // that a cover stays
 // PlanVandals draws whether somebody does harm to the emptyDir of pod i.
 func (g *Workload) PlanVandals(i int, name string) {
 	what := vandalism(g.Pick("workload.vandal", name, 0, 40, 2, 2, 2, 1, 2, 1))
-	if g.Pods[i].Scratch == world.NoScratch || what == notVandalised {
+	if !g.Pods[i].HasDirectory() || what == notVandalised {
 		return
 	}
 	lasts := time.Second + g.Time("workload.vandal-lasts", name, 0, coverMost)
@@ -78,7 +78,7 @@ func (g *Workload) PlanVandals(i int, name string) {
 // vandalises harms the emptyDirs of a pod whose containers run. A cover is taken away again.
 func vandalises(r *world.Run, p *world.Pod, what vandalism, lasts time.Duration) {
 	for _, u := range p.Given {
-		if !judges.IsScratch(&u) {
+		if !u.IsDirectory() {
 			continue
 		}
 		if errno := harms(r, p, u, what); errno == 0 &&

@@ -56,9 +56,14 @@ func (s *Shape) hostVolume(uid string) *corev1.HostPathVolumeSource {
 	return &corev1.HostPathVolumeSource{Path: strings.ReplaceAll(is.Path, "UID", uid), Type: &is.kind}
 }
 
-// isAnyType: nothing is asked of what a hostPath leads to, not even that it is there.
-func isAnyType(of *corev1.HostPathVolumeSource) bool {
-	return of.Type == nil || *of.Type == corev1.HostPathUnset
+// UseOfHost is how containers use a hostPath. Of an unset type nothing is asked, not even that it is there.
+func UseOfHost(of *corev1.HostPathVolumeSource) Use {
+	u := Use{Path: of.Path, IsHost: true}
+	if of.Type != nil {
+		u.HostKind = *of.Type
+	}
+	u.Exempt = u.HostKind == corev1.HostPathUnset
+	return u
 }
 
 const HostThing = "/opt/thing" // a directory, which somebody replaces by a file

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/lang"
@@ -351,35 +350,13 @@ func (r *Run) usesOf(pod *corev1.Pod, before []Use) []Use {
 }
 
 func (r *Run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (u Use, ok bool) {
-	uid := string(pod.UID)
-	u.Name = v.Name
-	switch {
-	case v.EmptyDir != nil:
-		u.Memory, u.Path = v.EmptyDir.Medium == corev1.StorageMediumMemory,
-			plugin.EmptyDirPlace(lang.RootDir, uid, v.Name).Path
-	case v.HostPath != nil:
-		u.Exempt, u.Path, u.IsHost = isAnyType(v.HostPath), v.HostPath.Path, true
-		if v.HostPath.Type != nil {
-			u.HostKind = *v.HostPath.Type
+	c := Claimed{UID: string(pod.UID), Spec: v, IsBlock: isBlock, ReadOnly: readOnly}
+	if v.PersistentVolumeClaim != nil {
+		if _, c.PV = r.Now.Claimed(pod, v); c.PV == nil {
+			return Use{Name: v.Name}, false
 		}
-	case v.CSI != nil:
-		u.Driver, u.Volume, u.Spec = v.CSI.Driver, InlineHandle(uid, v.Name), v.Name
-		u.Path, u.Ephemeral = PublishedAt(uid, v.Name), true
-		u.ReadOnly = readOnly || v.CSI.ReadOnly != nil && *v.CSI.ReadOnly
-	case v.PersistentVolumeClaim != nil:
-		_, pv := r.Now.Claimed(pod, v)
-		if pv == nil || pv.Spec.CSI == nil {
-			return u, false
-		}
-		u.Driver, u.Volume, u.Spec = pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle, pv.Name
-		u.ReadOnly = readOnly || v.PersistentVolumeClaim.ReadOnly || pv.Spec.CSI.ReadOnly
-		u.Path = PublishedAt(uid, pv.Name)
-		if isBlock {
-			u.Path, u.Raw = plugin.BlockPublishPlace(lang.RootDir, uid, pv.Name).Path, true
-		}
-	default:
-		return u, false
 	}
+	u, ok = c.use()
 	u.Bare = r.Bare[u.Driver]
-	return u, true
+	return u, ok
 }

@@ -37,7 +37,10 @@ func (r *Run) Labels() Labels {
 			if u.Driver == "" {
 				if strings.Contains(u.Path, string(p.Uid)) {
 					add(u.Path, name+"/"+u.Name, name+"/"+u.Name)
-					add("emptydir/"+string(p.Uid)+"/"+u.Name, name+"/"+u.Name, "the emptyDir "+name+"/"+u.Name)
+					for _, k := range u.kinds() {
+						add(string(k.Name)+"/"+string(p.Uid)+"/"+u.Name, name+"/"+u.Name, "the "+u.Room.Source.Name+" "+
+							name+"/"+u.Name)
+					}
 				}
 				continue
 			}

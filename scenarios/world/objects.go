@@ -65,25 +65,16 @@ func PlainVolumes(n int) []int {
 	return plain
 }
 
-// Scratch is the emptyDir of a pod.
-type Scratch uint8
-
-const (
-	NoScratch Scratch = iota
-	onDisk
-	inMemory
-)
-
 // Shape is what a pod of a hunt looks like.
 type Shape struct {
-	Owner      uint8  // its uid is of that pod,
-	Generation uint8  // and this one of them
-	Index      uint8  // of its name,
-	Renames    uint8  // which was changed so often
-	Derived    bool   // its first uid is the one that its first name gives it
-	Volumes    uint32 // a set, by volumeAt
-	Scratch    Scratch
-	ReadOnly   bool // its first volume
+	Owner      uint8            // its uid is of that pod,
+	Generation uint8            // and this one of them
+	Index      uint8            // of its name,
+	Renames    uint8            // which was changed so often
+	Derived    bool             // its first uid is the one that its first name gives it
+	Volumes    uint32           // a set, by volumeAt
+	Chosen     [mostRooms]uint8 // by Rooms, which of Hunted.Volumes it has, from 1; 0 is none
+	ReadOnly   bool             // its first volume
 	Edits      uint8
 	Inline     bool  // it has an inline volume
 	Otherwise  bool  // of the other driver
@@ -247,7 +238,7 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 			Containers: []corev1.Container{{Name: "app", Image: "app"}},
 		},
 	}
-	most := bits.OnesCount32(s.Volumes) + 3
+	most := bits.OnesCount32(s.Volumes) + 2 + len(Rooms)
 	c := &p.Spec.Containers[0]
 	p.Spec.Volumes, c.VolumeMounts = make([]corev1.Volume, 0, most), make([]corev1.VolumeMount, 0, most)
 	uses := make([]Use, 0, most)
@@ -293,19 +284,22 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 	if s.HostPath != 0 {
 		src := s.hostVolume(uid)
 		add("host", corev1.VolumeSource{HostPath: src})
-		host := Use{Name: "host", Path: src.Path, IsHost: true, HostKind: *src.Type, Exempt: isAnyType(src)}
-		uses = append(uses, host)
+		uses = append(uses, UseOf(uid, &p.Spec.Volumes[len(p.Spec.Volumes)-1]))
 	}
-	if s.Scratch != NoScratch {
-		medium := corev1.StorageMediumDefault
-		if s.Scratch == inMemory {
-			medium = corev1.StorageMediumMemory
+	for i, m := range Rooms {
+		if s.Chosen[i] == 0 {
+			continue
 		}
-		add("scratch", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}})
-		at := plugin.EmptyDirPlace(lang.RootDir, uid, "scratch").Path
-		uses = append(uses, Use{Name: "scratch", Path: at, Memory: s.Scratch == inMemory})
+		add(m.Hunted.Name, m.Hunted.Volumes[s.Chosen[i]-1].Source)
+		uses = append(uses, UseOf(uid, &p.Spec.Volumes[len(p.Spec.Volumes)-1]))
 	}
 	return p, uses
+}
+
+// UseOf is how the containers of a pod use a volume that is no claim.
+func UseOf(uid string, spec *corev1.Volume) Use {
+	u, _ := Claimed{UID: uid, Spec: spec}.use()
+	return u
 }
 
 // uid is the pod's: one that a manifest gives, or one that follows from its first name.

@@ -51,6 +51,7 @@ func (p *Pod) Has(at *Place) bool {
 // Use is one volume of a pod: where its containers find it.
 type Use struct {
 	Name           string
+	Room           *Room // of its source; nil if that is not known
 	Path           string
 	Driver, Volume string // of a CSI volume
 	Spec           string // the name after which its paths are called
@@ -182,11 +183,12 @@ func (r *Run) Lacks(u Use) string {
 		return "nothing is mounted at " + u.Path
 	case u.Driver != "":
 		return r.misses(u)
-	case u.Memory && len(r.W.MountsAt(u.Path)) == 0:
-		return "no memory is mounted at " + u.Path
 	}
 	if _, there := r.W.Exists(u.Path); !there {
 		return "there is no " + u.Path
+	}
+	if u.Room != nil && u.Room.Differs != nil {
+		return u.Room.Differs(r.W, u.Path, u.Memory)
 	}
 	return ""
 }

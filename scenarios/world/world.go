@@ -85,6 +85,7 @@ type Run struct {
 	IsBegun  bool                      // the agent has begun in this boot
 
 	Disturbed map[string]hal.Instant // by path of an emptyDir, when somebody harmed it
+	Harmed    map[string]uint32      // by path of a volume, the life of the agent in which it was harmed: see Room
 	WasDown   bool                   // the node has gone down: a power cut may have taken directories
 	FailedAt  hal.Instant            // when a filesystem failed last
 	Lost      map[string]*Pod        // by path of an emptyDir, whose data it held when it was taken away

@@ -1,0 +1,41 @@
+// Package emptydir is emptyDir as scenarios know it.
+package emptydir
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// Room is emptyDir, on disk and in memory.
+func Room() *world.Room {
+	disk := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	memory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}
+	return &world.Room{
+		Source: emptydir.Source(),
+		Words:  []lang.Word{lang.Plain("scratch", disk), lang.Plain("memory", memory)},
+		Hunted: world.Hunted{
+			Name: "scratch", Site: "workload.scratch", Never: 2,
+			Volumes: []world.HuntedShape{
+				{Text: "an emptyDir on disk", Source: disk}, {Text: "an emptyDir in memory", Source: memory},
+			},
+		},
+		Path: path,
+		Use: func(v world.Claimed) (world.Use, bool) {
+			isMemory := v.Spec.EmptyDir.Medium == corev1.StorageMediumMemory
+			return world.Use{Path: path(v.UID, v.Spec.Name), Memory: isMemory}, true
+		},
+		Differs: func(w *sim.World, path string, isMounted bool) string {
+			if isMounted && len(w.MountsAt(path)) == 0 {
+				return "nothing is mounted at " + path
+			}
+			return ""
+		},
+	}
+}
+
+func path(uid, volume string) string { return plugin.EmptyDirPlace(lang.RootDir, uid, volume).Path }

@@ -1,0 +1,14 @@
+// Package rooms is the table of volume sources as scenarios know them: package kinds has the same for the engine. Who
+// imports it has scenarios and hunts that use them.
+package rooms
+
+import (
+	"github.com/volnode/volnode/scenarios/rooms/csi"
+	"github.com/volnode/volnode/scenarios/rooms/emptydir"
+	"github.com/volnode/volnode/scenarios/rooms/hostpath"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+func init() {
+	world.Rooms = []*world.Room{csi.Room(), emptydir.Room(), hostpath.Room()}
+}

@@ -1,0 +1,40 @@
+package workload
+
+import (
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// This file is what pods of hunts have of the sources of [world.Rooms], and what the world does to that.
+
+// PlanRooms draws which volumes pod i has, and whether they are harmed.
+func (g *Workload) PlanRooms(i int, name string) {
+	s := &g.Pods[i]
+	for n, m := range world.Rooms {
+		if m.Hunted.Site == "" {
+			continue
+		}
+		s.Chosen[n] = uint8(g.Pick(m.Hunted.Site, name, 0, m.Hunted.Weights()...))
+		if s.Chosen[n] != 0 && len(m.Harms) > 0 {
+			g.planHarm(i, name, m)
+		}
+	}
+}
+
+func (g *Workload) planHarm(i int, name string, m *world.Room) {
+	which := g.Pick(m.HarmSite, name, 0, m.HarmWeights()...)
+	if which == 0 {
+		return
+	}
+	harm := m.Harms[which-1]
+	g.At(g.Time(m.HarmSite, name, 1, g.Setup.Chaos), name, func() {
+		p := g.Current(i)
+		if p == nil || !p.IsWanted || !p.IsRunning {
+			return
+		}
+		for _, u := range p.Given {
+			if u.Room == m && harm.Do(g.R.W, u.Path) == 0 {
+				g.R.Harms(p, u)
+			}
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package world
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
+)
+
+// Room is a volume source as scenarios know it: how its volumes are written, which of them the pods of hunts have, what
+// must be true of them, and what goes wrong with them alone.
+type Room struct {
+	// Source is the engine's side.
+	Source plugin.Source
+	// Words are how scenarios write volumes of it.
+	Words []lang.Word
+	// Hunted are the volumes of which a pod of a hunt has one or none. The zero value is none.
+	Hunted Hunted
+	// Path is where the containers of a pod find a volume, in a place that is the pod's own; "" if nothing can be there.
+	// nil if volumes of the source have no such place.
+	Path func(uid, volume string) string
+	// Use is how containers use a volume of a source that has no Path, or of which more is to be said; false if that
+	// can't be told. nil is the path alone.
+	Use func(v Claimed) (Use, bool)
+	// Differs says how what is at a Path differs from a volume that is up, "" if it does not. Something is there.
+	// isMounted: it is to be a mount. nil if nothing more is to be true of it.
+	Differs func(w *sim.World, path string, isMounted bool) string
+	// Harms are what the world does to a volume at its Path while containers use it. The agent is to have mended it
+	// after its next start.
+	Harms []Harm
+	// HarmSite is the site of the choice of them, "workload." and the name of the source in words.
+	HarmSite string
+}
+
+// Rooms are the sources of all scenarios. Package rooms sets it, once.
+var Rooms []*Room
+
+// mostRooms bounds the table.
+const mostRooms = 16
+
+// Hunted are volumes of which a pod of a hunt has one or none.
+type Hunted struct {
+	Name    string        // what pods call it
+	Site    string        // of the choice
+	Never   uint32        // the weight of none; each volume has 1
+	Volumes []HuntedShape // 1 and up are the values of the choice
+}
+
+// HuntedShape is one of those volumes.
+type HuntedShape struct {
+	Text   string // for people: "an emptyDir in memory"
+	Source corev1.VolumeSource
+}
+
+// Harm is something that the world does to a volume.
+type Harm struct {
+	Text string // for people, behind the name of the volume: "loses its marker"
+	Do   func(w *sim.World, path string) syscall.Errno
+}
+
+// Claimed is a volume of a pod with its PersistentVolume.
+type Claimed struct {
+	UID      string // of the pod
+	Spec     *corev1.Volume
+	PV       *corev1.PersistentVolume // nil if it has none
+	IsBlock  bool
+	ReadOnly bool // all mounts of the pod are
+}
+
+// roomOf is the source of a volume, nil if scenarios know none.
+func roomOf(v Claimed) *Room {
+	for _, m := range Rooms {
+		if m.Source.Serves(v.PV, v.Spec) {
+			return m
+		}
+	}
+	return nil
+}
+
+// Weights are those of the choice.
+func (h *Hunted) Weights() []uint32 { return weights(h.Never, len(h.Volumes)) }
+
+// HarmWeights are those of the choice of a harm.
+func (m *Room) HarmWeights() []uint32 { return weights(uint32(10*len(m.Harms)), len(m.Harms)) }
+
+func weights(never uint32, each int) []uint32 {
+	return append([]uint32{never}, slices.Repeat([]uint32{1}, each)...)
+}
+
+// Chosen says what the choice at a site gives a pod, "" if the site is no source's.
+func Chosen(site, pod string, value int64) string {
+	for _, m := range Rooms {
+		switch {
+		case value <= 0:
+		case site == m.Hunted.Site && value <= int64(len(m.Hunted.Volumes)):
+			return pod + " has " + m.Hunted.Volumes[value-1].Text
+		case site == m.HarmSite && value <= int64(len(m.Harms)):
+			return pod + "/" + m.Hunted.Name + " " + m.Harms[value-1].Text
+		}
+	}
+	return ""
+}
+
+// HasDirectory reports whether a pod has a volume whose directory holds the data itself.
+func (s *Shape) HasDirectory() bool {
+	for i, m := range Rooms {
+		if s.Chosen[i] != 0 && (&Use{Room: m}).IsDirectory() {
+			return true
+		}
+	}
+	return false
+}
+
+// Harms: the world has harmed what a pod uses. The present life of the agent need not notice it.
+func (r *Run) Harms(p *Pod, u Use) {
+	r.Harmed[u.Path] = r.W.Life()
+	if r.Faulty != nil {
+		for _, k := range u.kinds() {
+			r.Faulty[hal.Key(string(k.Name)+"/"+string(p.Uid)+"/"+u.Name)] = true
+		}
+	}
+}
+
+// RoomOf is the source whose rungs are of a kind and at paths of their pods' own, nil if there is none.
+func RoomOf(kind core.Kind) *Room {
+	for _, m := range Rooms {
+		if m.Path != nil && slices.ContainsFunc(m.Source.Kinds, func(k plugin.Kind) bool { return k.Name == kind }) {
+			return m
+		}
+	}
+	return nil
+}
+
+// OwnPath is the Path of the volume that a rung's key names, if it is of such a source: KIND/UID/VOLUME; else "".
+func OwnPath(key hal.Key) string {
+	kind, rest, _ := strings.Cut(string(key), "/")
+	if m := RoomOf(core.Kind(kind)); m != nil {
+		uid, volume, _ := strings.Cut(rest, "/")
+		return m.Path(uid, volume)
+	}
+	return ""
+}
+
+// IsDirectory reports whether the directory at the path of a use holds the data itself, as that of an emptyDir.
+func (u *Use) IsDirectory() bool {
+	return slices.ContainsFunc(u.kinds(), func(k plugin.Kind) bool { return k.IsDirectory })
+}
+
+// kinds are the kinds of rungs that volumes of its source are, none if that is not known.
+func (u *Use) kinds() []plugin.Kind {
+	if u.Room == nil {
+		return nil
+	}
+	return u.Room.Source.Kinds
+}
+
+// use is how the containers of a pod use a volume; false if that can't be told.
+func (v Claimed) use() (u Use, ok bool) {
+	m := roomOf(v)
+	switch {
+	case m == nil:
+		return Use{Name: v.Spec.Name}, false
+	case m.Use != nil:
+		u, ok = m.Use(v)
+	default:
+		u, ok = Use{Path: m.Path(v.UID, v.Spec.Name)}, true
+	}
+	u.Name, u.Room = v.Spec.Name, m
+	return u, ok
+}
