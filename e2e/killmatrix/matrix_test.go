@@ -16,6 +16,8 @@ import (
 
 var (
 	only    = flag.String("point", "", "kill at this point alone, written as the test prints it")
+	rungs   = flag.String("rungs", "", "kill only at calls for rungs whose keys begin so, like: emptydir/")
+	more    = flag.String("volume", "", "one more pod has this volume, written as in a manifest, like: emptyDir: {}")
 	workers = flag.Int("workers", 4, "nodes at work at a time; most of a trial is waiting")
 )
 
@@ -44,7 +46,8 @@ func TestKillMatrix(t *testing.T) {
 	}
 	var chosen []point
 	for i, p := range all {
-		if testing.Short() && i%shortStep != 0 && p.method == "" || *only != "" && p.String() != *only {
+		if testing.Short() && i%shortStep != 0 && p.method == "" || *only != "" && p.String() != *only ||
+			!strings.HasPrefix(p.rule.Rung, *rungs) {
 			continue
 		}
 		chosen = append(chosen, p)

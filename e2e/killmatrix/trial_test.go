@@ -28,6 +28,7 @@ var phases = []phase{mount, unmount, restart}
 const (
 	web, webUID     = "pod/default/web", "3f0e1d5c-0000-4000-8000-000000000001"   // has a volume of the driver
 	cache, cacheUID = "pod/default/cache", "3f0e1d5c-0000-4000-8000-000000000002" // has an emptyDir
+	other, otherUID = "pod/default/other", "3f0e1d5c-0000-4000-8000-000000000003" // has the volume of -volume
 	volume          = "vol-1"
 )
 
@@ -47,13 +48,26 @@ func node(t *testing.T) *host.Host {
 
 // Pods apart, so that no two rungs share a directory: what is called does not depend on which of them comes first.
 func applyPods(h *host.Host) {
-	h.Apply("pods.yaml", host.Pod("web", webUID, "data", host.Claim("data"))+"---\n"+host.Pod("cache", cacheUID,
-		"scratch", "emptyDir: {}"))
+	pods := host.Pod("web", webUID, "data", host.Claim("data")) + "---\n" + host.Pod("cache", cacheUID, "scratch",
+		"emptyDir: {}")
+	if *more != "" {
+		pods += "---\n" + host.Pod("other", otherUID, "more", *more)
+	}
+	h.Apply("pods.yaml", pods)
+}
+
+// pods are those that must be ready.
+func pods() []string {
+	if *more != "" {
+		return []string{web, cache, other}
+	}
+	return []string{web, cache}
 }
 
 func ready(h *host.Host) {
-	h.Wait(web, "ready")
-	h.Wait(cache, "ready")
+	for _, pod := range pods() {
+		h.Wait(pod, "ready")
+	}
 }
 
 func target(h *host.Host) string {
@@ -115,9 +129,12 @@ func arrive(h *host.Host, a *host.Agent, p phase) bool {
 	if !a.Serves() {
 		return false
 	}
-	waits := [][]string{{"wait", web, "--for=ready"}, {"wait", cache, "--for=ready"}}
-	if p == unmount {
-		waits = [][]string{{"wait", "all", "--for=gone"}}
+	waits := [][]string{{"wait", "all", "--for=gone"}}
+	if p != unmount {
+		waits = nil
+		for _, pod := range pods() {
+			waits = append(waits, []string{"wait", pod, "--for=ready"})
+		}
 	}
 	for _, w := range waits {
 		if out, errs, status := a.Run(append(w, "--timeout=60s")...); status != 0 {

@@ -108,11 +108,14 @@ func BlockPublishPlace(root, uid, spec string) Place {
 	return Place{Path: dir + "/publish/" + spec + "/" + uid, Data: dir + "/" + spec + "/data/" + dataFile, Stop: dir}
 }
 
-// EmptyDirPlace is where an emptyDir is.
-func EmptyDirPlace(root, uid, volume string) Place {
-	at := root + podsDir + "/" + uid + "/volumes/" + emptyDirPod + "/" + volume
+// PodPlace is where a volume of a pod is whose source has a directory of that name: see [Source.Directory].
+func PodPlace(root, uid, directory, volume string) Place {
+	at := root + podsDir + "/" + uid + "/volumes/" + directory + "/" + volume
 	return Place{Path: at, Stop: at[:len(root)+len(podsDir)]}
 }
+
+// EmptyDirPlace is where an emptyDir is.
+func EmptyDirPlace(root, uid, volume string) Place { return PodPlace(root, uid, emptyDirPod, volume) }
 
 // EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under
 // a name that no volume has.

@@ -22,18 +22,20 @@ import (
 // rename hosts, point the agent at another agent's directory. S30 judges it.
 
 const (
-	AnotherUID  = "99999999-aaaa-4bbb-8ccc-dddddddddddd"
-	anotherPod  = lang.RootDir + "/pods/" + AnotherUID
-	anotherData = anotherPod + "/volumes/kubernetes.io~empty-dir/cache/data"
-	anotherID   = "0f0e0d0c0b0a09080706050403020100"
+	AnotherUID = "99999999-aaaa-4bbb-8ccc-dddddddddddd"
+	anotherPod = lang.RootDir + "/pods/" + AnotherUID
+	anotherID  = "0f0e0d0c0b0a09080706050403020100"
 )
 
-// IsAnothers makes the root directory another agent's: a kubelet's, with a pod.
+// IsAnothers makes the root directory another agent's: a kubelet's, with a pod that has a volume of each source.
 func IsAnothers(r *world.Run) {
-	r.W.WriteFile(anotherData, []byte("of another agent"))
+	for _, m := range world.Rooms {
+		if m.Leave != nil {
+			r.Root.Kept = append(r.Root.Kept, m.Leave(r.W, m.Path(AnotherUID, "cache"))...)
+		}
+	}
 	r.W.WriteFile(anotherPod+"/etc-hosts", nil)
 	r.Root.IsAnothers, r.Root.MayRefuse = true, true
-	r.Root.Kept = append(r.Root.Kept, anotherData)
 }
 
 // IsCopied: the disk is in another machine at the next start.

@@ -32,6 +32,9 @@ type Room struct {
 	// Differs says how what is at a Path differs from a volume that is up, "" if it does not. Something is there.
 	// isMounted: it is to be a mount. nil if nothing more is to be true of it.
 	Differs func(w *sim.World, path string, isMounted bool) string
+	// Leave makes a volume as another agent has left it, at its Path, and names the files that go only once somebody
+	// has said that the pod is gone. nil if others leave none.
+	Leave func(w *sim.World, path string) (kept []string)
 	// Harms are what the world does to a volume at its Path while containers use it. The agent is to have mended it
 	// after its next start.
 	Harms []Harm

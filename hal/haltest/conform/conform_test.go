@@ -9,6 +9,7 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/haltest/backends"
 	"github.com/volnode/volnode/hal/linux"
 )
 
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 
 func TestCases(t *testing.T) {
 	require.GreaterOrEqual(t, len(haltest.Cases()), 64)
-	for backend, newWorld := range backends {
+	for backend, newWorld := range backends.All {
 		t.Run(backend, func(t *testing.T) {
 			if backend == "linux" {
 				haltest.NeedPrivateMounts(t)
@@ -40,7 +41,7 @@ func TestCases(t *testing.T) {
 func TestSequences(t *testing.T) {
 	haltest.NeedPrivateMounts(t)
 	for seed := range uint64(100) {
-		if d, same := haltest.CheckSequence(seed, newLinux, newSim); !same {
+		if d, same := haltest.CheckSequence(seed, backends.Linux, backends.Sim); !same {
 			t.Error(d)
 		}
 	}
@@ -62,7 +63,7 @@ func TestContractHoldsWithoutNewCalls(t *testing.T) {
 func TestSequencesMeet(t *testing.T) {
 	results := map[string]int{}
 	for seed := range uint64(200) {
-		w := newSim()
+		w := backends.Sim()
 		for _, line := range haltest.Run(w, haltest.Sequence(seed), false) {
 			if result, ok := strings.CutPrefix(line, "  "); ok && !strings.HasPrefix(result, "  ") {
 				results[result]++
@@ -93,13 +94,13 @@ func (w forgetfulWorld) Host() hal.Host {
 }
 
 func TestABugIsFound(t *testing.T) {
-	newWorld := func() haltest.World { return forgetfulWorld{newSim()} }
+	newWorld := func() haltest.World { return forgetfulWorld{backends.Sim()} }
 	differences := haltest.CheckCases(newWorld)
 	require.NotEmpty(t, differences)
 	require.Contains(t, differences[0].String(), "bind a b ro")
 	found := 0
 	for seed := range uint64(50) {
-		if _, same := haltest.CheckSequence(seed, newSim, newWorld); !same {
+		if _, same := haltest.CheckSequence(seed, backends.Sim, newWorld); !same {
 			found++
 		}
 	}

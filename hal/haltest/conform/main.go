@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/haltest/backends"
 	"github.com/volnode/volnode/hal/linux"
 )
 
@@ -33,21 +34,21 @@ func run() int {
 		return 77
 	}
 	if *rewrite {
-		if err := os.WriteFile(*golden, []byte(haltest.Record(newLinux)), 0o644); err != nil {
+		if err := os.WriteFile(*golden, []byte(haltest.Record(backends.Linux)), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "conform:", err)
 			return 1
 		}
 		return 0
 	}
 	differences := 0
-	for backend, newWorld := range backends {
+	for backend, newWorld := range backends.All {
 		for _, d := range haltest.CheckCases(newWorld) {
 			differences++
 			show(differences, backend+": "+d.String())
 		}
 	}
 	for s := *seed; s < *seed+*sequences; s++ {
-		if d, same := haltest.CheckSequence(s, newLinux, newSim); !same {
+		if d, same := haltest.CheckSequence(s, backends.Linux, backends.Sim); !same {
 			differences++
 			show(differences, d.String()+fmt.Sprintf("  replay: go run ./hal/haltest/conform -sequences 1 -seed %d\n",
 				s))

@@ -25,6 +25,10 @@ func Room() *world.Room {
 			},
 		},
 		Path: path,
+		Leave: func(w *sim.World, path string) []string {
+			w.WriteFile(path+"/data", []byte("of another agent"))
+			return []string{path + "/data"}
+		},
 		Use: func(v world.Claimed) (world.Use, bool) {
 			isMemory := v.Spec.EmptyDir.Medium == corev1.StorageMediumMemory
 			return world.Use{Path: path(v.UID, v.Spec.Name), Memory: isMemory}, true

@@ -1,4 +1,4 @@
-package main
+package backends
 
 import (
 	"context"
@@ -20,7 +20,8 @@ type linuxWorld struct {
 	done chan struct{}
 }
 
-func newLinux() haltest.World {
+// Linux is a new world on this machine. It needs a mount namespace of its own, and panics if it can't be made.
+func Linux() haltest.World {
 	disk := must(os.MkdirTemp("", "volnode-conform-"))
 	disk = must(filepath.EvalSymlinks(disk))
 	check(unix.Mount("conform", disk, "tmpfs", 0, "mode=0755"))

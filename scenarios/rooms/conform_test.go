@@ -1,0 +1,101 @@
+package rooms
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/haltest/backends"
+	"github.com/volnode/volnode/hal/linux"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+func TestMain(m *testing.M) {
+	if linux.IsHelper() {
+		linux.HelperMain()
+	}
+	os.Exit(haltest.InPrivateMounts(m.Run))
+}
+
+// TestVolumesConform: the verbs of each volume that pods of hunts have do on Linux what they do in the simulator, also
+// if they come twice, or come to what they have not made.
+func TestVolumesConform(t *testing.T) {
+	haltest.NeedPrivateMounts(t)
+	tried := 0
+	for _, m := range world.Rooms {
+		for _, v := range m.Hunted.Volumes {
+			tried++
+			t.Run(v.Text, func(t *testing.T) {
+				said := map[string][]string{}
+				for name, newWorld := range backends.All {
+					w := newWorld()
+					h := w.Host()
+					w.Do(func() { said[name] = lives(t, &h, w.Dir(), v.Source) })
+					w.Close()
+				}
+				require.Equal(t, said["linux"], said["sim"])
+				require.Len(t, said["sim"], 12)
+				for i, line := range said["sim"] {
+					t.Log(line)
+					if i < 11 {
+						require.Contains(t, line, ": done")
+					}
+				}
+				require.Contains(t, said["sim"][3], "there is something true, the same true")
+				require.Contains(t, said["sim"][8], "there is something false")
+				require.Equal(t, "left: [] false", said["sim"][11])
+			})
+		}
+	}
+	require.Positive(t, tried)
+}
+
+// lives takes a volume up and down and tells what each verb said, without what differs between two nodes.
+func lives(t *testing.T, h *hal.Host, root string, src corev1.VolumeSource) (said []string) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
+	rungs, problem := kinds.All().Ladder(nil, plugin.Volume{
+		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: src},
+	})
+	require.Nil(t, problem)
+	prints, facts := map[hal.Key]string{}, map[hal.Key][]core.Fact{}
+	do := func(verb core.Verb, r core.Rung) {
+		verbs, ok := kinds.All().VerbsOf(r.Kind)
+		require.True(t, ok)
+		f := map[core.Verb]func(*hal.Host, core.Op) core.Result{
+			core.SetUp: verbs.SetUp, core.TearDown: verbs.TearDown, core.Inspect: verbs.Inspect,
+		}[verb]
+		is := f(h, core.Op{
+			ID: 1, Verb: verb, Key: r.Key, Kind: r.Kind, Params: r.Want, Fingerprint: prints[r.Key], Facts: facts[r.Key],
+		})
+		isSame := is.Fingerprint == prints[r.Key]
+		if verb != core.Inspect {
+			prints[r.Key], facts[r.Key] = is.Fingerprint, is.Facts // none after a teardown
+		}
+		said = append(said, fmt.Sprintf("%s %s: %s %s, there is something %t, the same %t, blocked %t", verb, r.Kind,
+			is.Outcome, strings.ReplaceAll(is.Reason, root, "ROOT"), is.Fingerprint != "", isSame, is.Blocked))
+	}
+	for _, verb := range []core.Verb{
+		core.Inspect, core.TearDown, core.SetUp, core.Inspect, core.SetUp, core.Inspect, core.TearDown, core.TearDown,
+		core.Inspect, core.SetUp, core.TearDown,
+	} {
+		for i := range rungs {
+			r := rungs[i]
+			if verb != core.TearDown { // from below
+				r = rungs[len(rungs)-1-i]
+			}
+			do(verb, r)
+		}
+	}
+	entries, err := h.Tree.List(hal.Call{}, plugin.PodsDir(root))
+	return append(said, fmt.Sprint("left: ", entries, err != nil))
+}
