@@ -49,7 +49,9 @@ type rungState struct {
 // Circumstances appends those of all things to a list, in no certain order.
 func (m Moment) Circumstances(to []Circumstance) []Circumstance {
 	r := m.t.R
-	to = append(to, Circumstance{"", "", bit(r.Alive(), 0) | bit(r.Synced, 1) | bit(r.W.AgentLives(), 2)})
+	to = append(to, Circumstance{
+		"", "", bit(r.Alive(), 0) | bit(r.Synced, 1) | bit(r.W.AgentLives(), 2) | uint64(len(r.Troubles))<<3,
+	})
 	rungs := m.rungs()
 	for i := range rungs {
 		x := rungs[i]

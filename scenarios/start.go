@@ -66,7 +66,7 @@ func start(r *world.Run, h hal.Host) {
 			},
 			LeftPods: func() []string { return r.M.LeftPods() }, IsBare: func() bool { return r.M.IsBare() },
 		})
-		h.Cluster, r.Missing = r.Source, map[string]bool{}
+		h.Cluster, r.Troubles = r.Source, map[string]hal.Trouble{}
 	}
 	if slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool { return d.Is.Quotes }) {
 		h = trace.Wrap(h, r.Traced)

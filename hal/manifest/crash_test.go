@@ -25,6 +25,21 @@ var edits = map[string]edit{
 		"a.yaml": {owned("a", "u1"), owned("a", "u2")},
 		"b.yaml": {owned("b", "u2"), owned("b", "u1")},
 	},
+	"of two with one uid, the one that counts gets its own": {
+		"a.yaml": {owned("a", "u2"), owned("a", "u1")},
+		"b.yaml": {owned("b", "u2"), owned("b", "u2")},
+	},
+	"of two with one uid, the one that counts goes": {
+		"a.yaml": {owned("a", "u2"), ""},
+		"b.yaml": {owned("b", "u2"), owned("b", "u2")},
+	},
+	"of two with one name, the one that counts gets its own": {
+		"a.yaml": {owned("a", "u1"), owned("c", "u1")},
+		"b.yaml": {owned("a", "u2"), owned("a", "u2")},
+	},
+	"of two with one name, the one that counts changes": {
+		"a.yaml": {owned("a", "u1"), owned("a", "u1") + "# again"}, "b.yaml": {owned("a", "u2"), owned("a", "u2")},
+	},
 	"two files swap their content": {
 		"a.yaml": {owned("a", "u1"), owned("b", "u2")},
 		"b.yaml": {owned("b", "u2"), owned("a", "u1")},
@@ -96,7 +111,7 @@ func (e edit) put(w *world, side int) {
 
 // Somebody edits several files, and the power is cut at any moment of what the agent writes down then: names that it
 // has not synced are lost, or not. A file may be bad in any way when it starts again: no pod is missed that was wanted
-// before and is wanted now, and at last all is served as it is there.
+// before and is wanted now, and at last all is served as if the power had stayed.
 func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 	bad := map[string]func(w *world, name string){
 		"good":       func(*world, string) {},
@@ -104,17 +119,25 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 		"cut":        func(w *world, name string) { w.put(name, "kind: [") },
 	}
 	for title, e := range withOthers(edits) {
+		settled := newWorld(t)
+		e.put(settled, 0)
+		settled.start()
+		e.put(settled, 1)
+		settled.pass(30 * second)
 		for how, spoil := range bad {
 			for _, name := range slices.Sorted(maps.Keys(e)) {
 				if strings.HasPrefix(name, "other") {
 					continue
 				}
+				// The copy of a file that alone was edited, and is not in the ledger yet, is as good as none: while its
+				// manifest is bad too nobody is told of its pod, and nothing of it is torn down.
+				isHidden := strings.HasPrefix(title, "of two with one") && how != "good"
 				for dies, lost, isOver := 1, uint(0), false; !isOver; lost++ {
 					at := fmt.Sprintf("%s, dies at write %d, loses names %b, then %s is %s", title, dies,
 						lost, name, how)
 					w := newWorld(t)
 					e.put(w, 0)
-					w.start()
+					before := w.start().served()
 					isAlive := !w.dying(dies, func() { e.put(w, 1); w.pass(5 * second) })
 					isAll := lost+1 == 1<<len(w.loose)
 					isOver = isAlive && isAll
@@ -123,13 +146,14 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 						spoil(w, name)
 					}
 					w.start().pass(30 * second)
-					w.requireWanted(e, at)
+					w.requireWanted(before, e.uids(1), isHidden, at)
+					require.Subset(t, slices.Concat(before, settled.served()), w.served(), at)
 					clear(w.fail)
 					e.put(w, 1)
 					w.pass(30 * second)
 					require.Contains(t, w.raw, hal.Synced{Source: Source}, at)
-					require.Empty(t, w.troubles(), at)
-					require.ElementsMatch(t, e.uids(1), w.served(), at)
+					require.Equal(t, settled.troubles(), w.troubles(), at)
+					require.ElementsMatch(t, settled.served(), w.served(), at)
 					if isAll {
 						dies, lost = dies+1, ^uint(0)
 					}
@@ -150,11 +174,12 @@ func (w *world) dying(at int, f func()) (died bool) {
 	return false
 }
 
-// requireWanted makes sure that nobody is told of an end of what is wanted on both sides of an edit, nor that all is
-// told without it.
-func (w *world) requireWanted(e edit, at string) {
-	now := e.uids(1)
-	wanted := slices.DeleteFunc(e.uids(0), func(uid string) bool { return !slices.Contains(now, uid) })
+// requireWanted makes sure that nobody is told of an end of what was served before an edit and is wanted after it, nor
+// that all is told without it. If it is hidden, it need not be served.
+func (w *world) requireWanted(before, now []string, isHidden bool, at string) {
+	w.t.Helper()
+	require.NotEmpty(w.t, before)
+	wanted := slices.DeleteFunc(slices.Clone(before), func(uid string) bool { return !slices.Contains(now, uid) })
 	var served []string
 	for _, event := range w.raw {
 		if _, ok := event.(hal.Synced); ok {
@@ -169,7 +194,9 @@ func (w *world) requireWanted(e edit, at string) {
 			}
 		}
 	}
-	require.Subset(w.t, served, wanted, at)
+	if !isHidden {
+		require.Subset(w.t, served, wanted, at)
+	}
 }
 
 // served returns the uids of what is served.

@@ -181,11 +181,38 @@ func (f file) keys() iter.Seq[id] {
 func (s state) touched() []string { return slices.Sorted(maps.Keys(s.files.over)) }
 
 // unresolved names those of them that may have come out in another way, sorted: not one that is quiet, and was, with
-// the same content.
+// the same content. What another run has refused may be because of a file whose content is lost: nothing else connects
+// the two.
 func (s state) unresolved() []string {
-	return slices.DeleteFunc(s.touched(), func(name string) bool {
+	names := slices.DeleteFunc(s.touched(), func(name string) bool {
 		was, now := s.files.base[name], s.files.of(name)
 		return was.isQuiet() && now.isQuiet() && was.sum == now.sum
+	})
+	if !slices.ContainsFunc(names, func(name string) bool { return s.files.base[name].lost }) {
+		return names
+	}
+	for _, name := range s.refusing() {
+		names = with(names, name)
+	}
+	return names
+}
+
+// refusing names the files with objects that do not count, as another has their name or uid, in any order.
+func (s state) refusing() (names []string) {
+	for name, f := range s.files.all() {
+		if len(f.refused) > 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// lost names the files that counted in the last run, and of whose content nothing is known, sorted: two readings have
+// not agreed yet, or it is bad.
+func (s state) lost() []string {
+	return slices.DeleteFunc(s.restlessly(), func(name string) bool {
+		f := s.files.of(name)
+		return !f.lost || f.isGone
 	})
 }
 

@@ -59,3 +59,26 @@ func TestAnOlderCopyTakesNoNameFromWhatCountedLast(t *testing.T) {
 	require.NotContains(t, is, "/u1")
 	require.NotContains(t, is, "/u2")
 }
+
+// The copy of a manifest whose uid another has, too, is lost, and that manifest is bad: the other one still does not
+// count, and says for whose sake, until the bad one is corrected, or is gone.
+func TestWhoDidNotCountWaitsForTheOneThatIsLost(t *testing.T) {
+	for _, isGone := range []bool{false, true} {
+		w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u1")).start()
+		require.Equal(t, "+a/u1; synced", w.changes())
+		delete(w.names, cache+"/a.yaml")
+		w.put("a.yaml", "kind: [").start().pass(5 * second)
+		require.Empty(t, w.changes())
+		require.Equal(t, dir+"/b.yaml: document 1, line 1 did not count in the last run, and what counted then may be in "+
+			dir+"/a.yaml, which is bad: correct or remove that file", w.troubles()[dir+"/b.yaml: Pod default/b"].Problem)
+		if isGone {
+			w.rm("a.yaml").pass(5 * second)
+			require.Equal(t, "+b/u1; synced", w.changes())
+			require.Empty(t, w.troubles())
+		} else {
+			w.put("a.yaml", owned("a", "u1")).pass(5 * second)
+			require.Equal(t, "+a/u1; synced", w.changes())
+			require.Contains(t, w.troubles()[dir+"/b.yaml: Pod default/b"].Problem, "give each its own uid")
+		}
+	}
+}

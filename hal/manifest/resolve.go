@@ -29,6 +29,8 @@ type resolver struct {
 	contested map[id]string            // by kind and name of what counts: the object that would have its place
 	kept      []object                 // what no manifest has any more
 	going     map[id]bool              // see state
+	lost      []string                 // see state.lost
+	waits     bool                     // the last run refused an object, and it is not known why as long as files are lost
 	bad       []string                 // files that may hold what they do not show, sorted
 }
 
@@ -60,7 +62,8 @@ const (
 func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 	r.state, r.names, r.objects, r.named, r.owned = s, s.connected(changed), map[id]object{}, map[id]holder{},
 		map[id]holder{}
-	r.going = map[id]bool{}
+	r.going, r.lost = map[id]bool{}, s.lost()
+	r.waits = len(r.lost) > 0 && len(s.refusing()) > 0
 	r.refused, r.disputed, r.contested, r.disputes = map[string][]id{}, map[id]string{}, map[id]string{},
 		map[string][]hal.Trouble{}
 	for _, t := range []title{counted, hasMoved, isGoing, isNew} {
@@ -151,14 +154,19 @@ func (r *resolver) enter(name string, with title) {
 			r.reserve(obj.id, where)
 			continue
 		}
-		if r.starts && with == isNew { // it did not count in the last run: the first reading shows whether it does now
-			r.refused[name] = append(r.refused[name], obj.id)
-			continue
-		}
 		trouble := func(format string, args ...any) {
 			problem := where + " " + fmt.Sprintf(format, args...)
 			r.disputes[name] = append(r.disputes[name],
 				hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
+		}
+		if with == isNew && len(r.lost) > 0 && slices.Contains(f.refused, obj.id) {
+			// it did not count in the last run: once all that did is read, it is seen whether it does now
+			r.refused[name] = append(r.refused[name], obj.id)
+			if bad := r.badLost(); bad != "" {
+				trouble("did not count in the last run, and what counted then may be in %s, which is bad: correct "+
+					"or remove that file", bad)
+			}
+			continue
 		}
 		dispute := func(with holder, format string, args ...any) {
 			trouble(format, args...)
@@ -274,6 +282,13 @@ func (r *resolver) reason(key id) string {
 		return "volnode keeps it: two objects have its name, and " + where +
 			" is the one that does not count: remove one of the two, or give it another name"
 	}
+	if r.waits {
+		if bad := r.badLost(); bad != "" {
+			return "volnode keeps it: an object did not count in the last run, maybe because of it, and what counted " +
+				"then may be in " + bad + ", which is bad: correct or remove that file"
+		}
+		return quietly
+	}
 	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
 	for _, name := range r.bad {
 		if f := r.state.files.of(name); f.mayHold(key, isNameEnough) {
@@ -297,6 +312,16 @@ func (r *resolver) reason(key id) string {
 			}
 		}
 		return quietly
+	}
+	return ""
+}
+
+// badLost is the path of the first lost file that is bad, "" if there is none.
+func (r *resolver) badLost() string {
+	for _, name := range r.lost {
+		if r.state.files.of(name).problem != "" {
+			return r.o.Dir + "/" + name
+		}
 	}
 	return ""
 }

@@ -184,7 +184,7 @@ func restless(r *world.Run) (object, why string) {
 		return "agent", "its source is not synced"
 	case r.W.HasNews():
 		return "agent", "it has not been told all that has changed"
-	case r.IsTended && len(r.Missing) > 0:
+	case r.IsTended && len(r.Missing()) > 0:
 		return "agent", "manifests are missing in another directory"
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Away)) {

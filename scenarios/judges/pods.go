@@ -143,7 +143,7 @@ func Hears(r *world.Run, e hal.ClusterEvent) {
 		r.RecallsAll()
 	case hal.Trouble:
 		if r.Files {
-			hearsOfMissing(r, e)
+			hearsOfTrouble(r, e)
 		}
 	}
 }

@@ -40,11 +40,11 @@ func CatchesUp(r *world.Run) {
 	}
 }
 
-// hearsOfMissing notes what the agent tells of manifests that are missing in another directory.
-func hearsOfMissing(r *world.Run, t hal.Trouble) {
-	if t.Accept {
-		r.Missing[t.Where] = true
+// hearsOfTrouble notes what the agent tells of manifests.
+func hearsOfTrouble(r *world.Run, t hal.Trouble) {
+	if t.Problem != "" {
+		r.Troubles[t.Where] = t
 	} else {
-		delete(r.Missing, t.Where)
+		delete(r.Troubles, t.Where)
 	}
 }

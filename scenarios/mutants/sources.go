@@ -315,8 +315,21 @@ var sources = []Mutant{
 		"now == was.sum && was.in == f.state.in {", "now == was.sum {",
 	},
 	{
-		"what did not count comes up at a start", "S1", "hal/manifest.resolver.enter",
-		"if r.starts && with == isNew {", "if false {",
+		"a refusal outlasts what it was for", "S1", "hal/manifest.state.unresolved",
+		"if !slices.ContainsFunc(names, func(name string) bool { return s.files.base[name].lost }) {", "if true {",
+	},
+	{
+		"a start does not say what still does not count", "L12", "hal/manifest.resolver.enter",
+		"len(r.lost) > 0 && slices.Contains(f.refused, obj.id) {",
+		"(r.starts || len(r.lost) > 0) && slices.Contains(f.refused, obj.id) {",
+	},
+	{
+		"who did not count comes before the one that is not read yet", "S1", "hal/manifest.resolver.enter",
+		"len(r.lost) > 0 && slices.Contains(f.refused, obj.id) {", "false && slices.Contains(f.refused, obj.id) {",
+	},
+	{
+		"what a refused object held up goes before its file is read", "S1", "hal/manifest.resolver.reason",
+		"if r.waits {", "if false {",
 	},
 	{
 		"who was kept by the last run has no name", "S1", "hal/manifest.state.resolve",

@@ -115,16 +115,19 @@ func putsAll(r *world.Run) {
 // there is put back; once all that is missing was deleted, they say so.
 func LooksForMissing(r *world.Run) {
 	r.W.After(time.Minute, "a person looks for missing manifests", func() { LooksForMissing(r) })
-	if r.Swapped != judges.NotSwapped || r.IsAside() || !r.Alive() || len(r.Missing) == 0 {
+	if r.Swapped != judges.NotSwapped || r.IsAside() || !r.Alive() || len(r.Missing()) == 0 {
 		return
 	}
-	for file := range r.Missing { // the order does not matter
-		if r.Written[file] != nil {
-			putsAll(r)
-			return
-		}
+	if missesWanted(r) {
+		putsAll(r)
+		return
 	}
 	acceptsMissing(r)
+}
+
+// missesWanted reports whether people want an object of a manifest that is missing.
+func missesWanted(r *world.Run) bool {
+	return slices.ContainsFunc(r.Missing(), func(file string) bool { return r.Written[file] != nil })
 }
 
 // acceptsMissing is volnode sources --accept.
@@ -175,9 +178,12 @@ func (t *Scene) swap(how world.Swapping, without string, d time.Duration) string
 	return ""
 }
 
-// accept is a statement. An agent that dies before it counts has not heard it: whoever said it looks again.
+// accept is a statement. Nobody accepts that what they want is gone. An agent that dies before it counts has not heard
+// it: whoever said it looks again.
 func (t *Scene) accept() string {
-	acceptsMissing(t.R)
+	if !missesWanted(t.R) {
+		acceptsMissing(t.R)
+	}
 	if !t.R.IsTended {
 		t.R.IsTended = true
 		t.W.After(time.Minute, "a person looks for missing manifests", func() { LooksForMissing(t.R) })

@@ -62,21 +62,21 @@ type Run struct {
 
 	Pods      []*Pod
 	ByUID     map[core.PodUID]*Pod
-	Names     map[string]string // file mode: the manifest of each object, by its name
-	Unlinked  map[string]bool   // file mode: manifests that were removed
-	Written   map[string]any    // file mode: what people want each manifest to hold: an object, or the text of a secret
-	Source    *manifest.Cluster // file mode: of the present life
-	Missing   map[string]bool   // file mode: the manifests of which it tells that they are missing in another directory
-	Swapped   Swapping          // file mode: what is in the place of the directory of manifests
-	IsLinked  bool              // file mode: a link does
-	IsTended  bool              // file mode: somebody looks for missing manifests
-	Decisions uint64            // counts what the agent's core has decided
-	EditedAt  hal.Instant       // when somebody wrote or removed a manifest, or made a volume again, last
-	IsCovered bool              // file mode: something is mounted over the manifests
-	Deferred  []func()          // edits that nobody can make meanwhile
-	Broken    string            // a driver that is broken for good, "" for none
-	Ailing    Ailment           // a driver that answers with errors for a while in calm
-	Bad       BadEntry          // what is bad on the node in calm for a while
+	Names     map[string]string      // file mode: the manifest of each object, by its name
+	Unlinked  map[string]bool        // file mode: manifests that were removed
+	Written   map[string]any         // file mode: what people want each manifest to hold: an object, or the text of a secret
+	Source    *manifest.Cluster      // file mode: of the present life
+	Troubles  map[string]hal.Trouble // file mode: what the present life tells of manifests, by where
+	Swapped   Swapping               // file mode: what is in the place of the directory of manifests
+	IsLinked  bool                   // file mode: a link does
+	IsTended  bool                   // file mode: somebody looks for missing manifests
+	Decisions uint64                 // counts what the agent's core has decided
+	EditedAt  hal.Instant            // when somebody wrote or removed a manifest, or made a volume again, last
+	IsCovered bool                   // file mode: something is mounted over the manifests
+	Deferred  []func()               // edits that nobody can make meanwhile
+	Broken    string                 // a driver that is broken for good, "" for none
+	Ailing    Ailment                // a driver that answers with errors for a while in calm
+	Bad       BadEntry               // what is bad on the node in calm for a while
 
 	AllWrite bool                      // containers of all pods write
 	Blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file
@@ -247,6 +247,17 @@ func (r *Run) Traced(t trace.Record) {
 
 // Alive reports whether the agent lives and knows what it believes.
 func (r *Run) Alive() bool { return r.Core != nil && r.W.AgentLives() }
+
+// Missing returns the manifests of which the agent tells that they are missing in another directory, sorted.
+func (r *Run) Missing() (all []string) {
+	for where, t := range r.Troubles {
+		if t.Accept {
+			all = append(all, where)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
 
 // PodOf returns the pod whose directory a path lies in, nil if none.
 func (r *Run) PodOf(path string) *Pod {
