@@ -64,6 +64,7 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 	$(MAKE) --no-print-directory exhaust DEPTH=2 EXHAUST_BUDGET=1m
 	$(MAKE) --no-print-directory mutants MUTANT_FLAGS=
 	$(MAKE) --no-print-directory kill-matrix SHORT=-short
+	go test ./examples/... # a volume source as an outsider adds it
 	$(MAKE) --no-print-directory demo
 
 .PHONY: check

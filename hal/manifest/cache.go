@@ -54,7 +54,7 @@ func (r reader) load() (state, error) {
 		if s.files.has(name) || !manifest(name) {
 			continue
 		}
-		f := file{lost: !line.New, opaque: line.Bad, in: line.In, was: line.was()}
+		f := file{lost: !line.New, opaque: line.Bad, in: line.In, was: line.was(), refused: line.Refused}
 		if line.Pack != "" {
 			if f, err = r.recall(name, line); err != nil {
 				return s, err

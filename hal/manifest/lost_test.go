@@ -82,3 +82,15 @@ func TestWhoDidNotCountWaitsForTheOneThatIsLost(t *testing.T) {
 		}
 	}
 }
+
+// A manifest does not count, and changes, and the copy of that can't be written: what its older copy has takes nothing
+// from a manifest that counts, and did not change.
+func TestAnOlderCopyTakesNothingFromWhatDidNotChange(t *testing.T) {
+	w := newWorld(t).put("c.yaml", owned("a", "u2")).start().put("a.yaml", owned("b", "u2")).pass(5 * second)
+	require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/b"].Problem, "give each its own uid")
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.put("a.yaml", owned("a", "u1")).pass(5 * second)
+	w.fail = map[string]error{}
+	require.Equal(t, "+a/u2; synced", w.start().pass(5*second).changes())
+	require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/a"].Problem, "which counts; remove one of them")
+}

@@ -48,7 +48,7 @@ type title uint8
 
 const (
 	counted  title = iota // it counted so far, in this file
-	hasMoved              // it counted so far, in another one
+	hasMoved              // it counted so far, in another one; at a start: it is in the copy of an earlier content
 	// it counted in the last run, and its file is gone if the next reading agrees: it need not come up, and has its
 	// name and uid.
 	isGoing
@@ -80,7 +80,13 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 	before := r.before()
 	r.keep(before)
 	for _, name := range r.names {
-		if f, ok := s.files.get(name); ok && !slices.Equal(f.refused, r.refused[name]) {
+		f, ok := s.files.get(name)
+		if f.lost { // what was refused of it stays so, also if its copy does not have that
+			r.refused[name] = append(r.refused[name], slices.DeleteFunc(slices.Clone(f.refused), func(was id) bool {
+				return slices.Contains(r.refused[name], was)
+			})...)
+		}
+		if ok && !slices.Equal(f.refused, r.refused[name]) {
 			f.refused = r.refused[name]
 			s.put(name, f)
 		}
@@ -125,7 +131,7 @@ func (r *resolver) before() map[id]object {
 	return all
 }
 
-// titleOf is that of an object in a file. A start knows which did not count.
+// titleOf is that of an object in a file. A start knows which did not count, of the content that counted.
 func (r *resolver) titleOf(obj object, name string, f file) title {
 	was, served := r.state.objects.base[obj.id]
 	switch {
@@ -135,7 +141,7 @@ func (r *resolver) titleOf(obj object, name string, f file) title {
 		return hasMoved
 	case r.starts && slices.Contains(f.refused, obj.id), !r.starts && !served:
 		return isNew
-	case !r.starts && was.file != name:
+	case r.starts && f.lost, !r.starts && was.file != name:
 		return hasMoved
 	}
 	return counted

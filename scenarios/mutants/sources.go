@@ -332,6 +332,10 @@ var sources = []Mutant{
 		"if r.waits {", "if false {",
 	},
 	{
+		"the refusal of what no copy has is forgotten", "S1", "hal/manifest.state.resolve",
+		"if f.lost {", "if false {",
+	},
+	{
 		"who was kept by the last run has no name", "S1", "hal/manifest.state.resolve",
 		"if t == isGoing && !r.starts && !s.served {", "if false {",
 	},
