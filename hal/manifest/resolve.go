@@ -38,6 +38,7 @@ type resolver struct {
 type holder struct {
 	id    id
 	where string
+	moves bool // it was served so far, is in no file, and may be in this one, which is bad or does not count yet
 }
 
 func byName(i id) id { return id{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name} }
@@ -66,6 +67,8 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 	r.waits = len(r.lost) > 0 && len(s.refusing()) > 0
 	r.refused, r.disputed, r.contested, r.disputes = map[string][]id{}, map[id]string{}, map[id]string{},
 		map[string][]hal.Trouble{}
+	r.findBad()
+	before := r.before()
 	for _, t := range []title{counted, hasMoved, isGoing, isNew} {
 		for _, name := range r.names {
 			r.enter(name, t)
@@ -75,9 +78,11 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 				r.reserve(o.id, "what the last run kept")
 			}
 		}
+		if t == hasMoved && !r.starts {
+			r.reserveMoving(before)
+		}
 	}
 	s.going = r.going
-	before := r.before()
 	r.keep(before)
 	for _, name := range r.names {
 		f, ok := s.files.get(name)
@@ -175,8 +180,14 @@ func (r *resolver) enter(name string, with title) {
 			continue
 		}
 		dispute := func(with holder, format string, args ...any) {
-			trouble(format, args...)
 			r.refused[name] = append(r.refused[name], obj.id)
+			switch {
+			case !with.moves:
+				trouble(format, args...)
+			case r.state.files.of(with.where).problem != "": // otherwise the next reading decides
+				trouble("has the name or the uid of %s, which %s may hold, and that is bad: correct or remove that file",
+					with.id, r.o.Dir+"/"+with.where)
+			}
 			if with.id != obj.id {
 				r.disputed[byName(obj.id)], r.disputed[byUID(obj.id)], r.contested[byName(with.id)] = where,
 					where, where
@@ -206,7 +217,7 @@ func (r *resolver) enter(name string, with title) {
 }
 
 func (r *resolver) has(key id, where string) {
-	r.named[byName(key)], r.owned[byUID(key)] = holder{key, where}, holder{key, where}
+	r.named[byName(key)], r.owned[byUID(key)] = holder{id: key, where: where}, holder{id: key, where: where}
 }
 
 // reserve keeps the name and the uid of an object that counted in the last run, if its file went while no volnode ran:
@@ -221,13 +232,37 @@ func (r *resolver) reserve(key id, where string) {
 	}
 }
 
-// keep keeps what was served so far and is in no file any more, where it is not known to be gone.
-func (r *resolver) keep(before map[id]object) {
+// reserveMoving keeps the name and the uid of what was served so far and is in no file, and may be on its way to one:
+// one that does not count yet and may hold it, or one that is bad and has its uid.
+func (r *resolver) reserveMoving(before map[id]object) {
+	for _, key := range inOrder(before) {
+		_, isNamed := r.named[byName(key)]
+		_, isOwned := r.owned[byUID(key)]
+		if isNamed || isOwned {
+			continue
+		}
+		at := slices.IndexFunc(r.bad, func(name string) bool {
+			f := r.state.files.of(name)
+			return f.problem == "" && f.mayHold(key, true) || f.mentions(key.UID)
+		})
+		if at >= 0 {
+			r.named[byName(key)] = holder{key, r.bad[at], true}
+			r.owned[byUID(key)] = r.named[byName(key)]
+		}
+	}
+}
+
+// findBad names the files that may hold what they do not show.
+func (r *resolver) findBad() {
 	for _, name := range r.state.restlessly() {
 		if f := r.state.files.of(name); !f.isGone && (f.opaque || len(f.texts) > 0 || f.problem != "") {
 			r.bad = append(r.bad, name)
 		}
 	}
+}
+
+// keep keeps what was served so far and is in no file any more, where it is not known to be gone.
+func (r *resolver) keep(before map[id]object) {
 	for _, key := range inOrder(before) {
 		if _, ok := r.objects[key]; ok {
 			continue
@@ -272,19 +307,20 @@ func (r *resolver) reason(key id) string {
 		return quietly // the first reading decides
 	}
 	holder, isTaken := r.named[byName(key)]
+	isMoving := holder.moves && holder.id == key
 	isTaken = isTaken && holder.id != key // what the last run kept has its own name
-	if where, ok := r.disputed[byUID(key)]; ok {
+	if where, ok := r.disputed[byUID(key)]; ok && !isMoving {
 		return "volnode keeps it: " + where +
 			" has its uid, but does not count: correct or remove that object"
 	}
-	if where, ok := r.disputed[byName(key)]; ok && !isTaken {
+	if where, ok := r.disputed[byName(key)]; ok && !isTaken && !isMoving {
 		return "volnode keeps it: " + where +
 			" has its name, but does not count: correct or remove that object"
 	}
 	if isTaken && key.Kind != "Pod" {
 		return ""
 	}
-	if where, ok := r.contested[byName(key)]; ok {
+	if where, ok := r.contested[byName(key)]; ok && !isMoving {
 		return "volnode keeps it: two objects have its name, and " + where +
 			" is the one that does not count: remove one of the two, or give it another name"
 	}

@@ -108,6 +108,11 @@ func (f file) mayHold(o id, isNameEnough bool) bool {
 	})
 }
 
+// mentions reports whether a text that is not accepted names an object by its uid.
+func (f file) mentions(uid string) bool {
+	return slices.ContainsFunc(f.texts, func(t text) bool { return mentions(t.data, uid) })
+}
+
 // hasEscapes reports whether a text may spell a letter by its number (YAML 1.2, 5.7; JSON), or a name over two lines.
 func hasEscapes(text []byte) bool {
 	for _, escape := range []string{`\x`, `\u`, `\U`, "\\\n", "\\\r"} {

@@ -373,14 +373,19 @@ var sources = []Mutant{
 	{
 		"a dispute of two newcomers takes away whom they replace", "S1, a dispute may be settled wrong",
 		"hal/manifest.resolver.reason",
-		"if where, ok := r.contested[byName(key)]; ok {",
-		"if where, ok := r.contested[byName(key)]; ok && r.starts {",
+		"if where, ok := r.contested[byName(key)]; ok && !isMoving {",
+		"if where, ok := r.contested[byName(key)]; ok && !isMoving && r.starts {",
 	},
 	{
 		"a pod whose uid is made of its name is not held by its name", "S1, a bad file may hold what it names",
 		"hal/manifest.resolver.reason",
 		"isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))",
 		"isNameEnough := !isTaken",
+	},
+	{
+		"who waits for a uid takes it while its pod moves", "S1, a file that does not count yet may hold what it names",
+		"hal/manifest.resolver.reserveMoving",
+		`f.problem == "" && f.mayHold(key, true) || f.mentions(key.UID)`, "f.mentions(key.UID)",
 	},
 	{
 		"a file with a refused object has no copy", "L4, a bad file harms itself", "hal/manifest.reader.copies",

@@ -245,7 +245,11 @@ func Edits() []Action {
 		},
 		{
 			"take away the manifest of pod POD for TIME",
-			func(t *Scene, a []string) string { return t.takeAway(a[0], Duration(a[1])) },
+			func(t *Scene, a []string) string { return t.takeAway(a[0], "", Duration(a[1])) },
+		},
+		{
+			"take away the manifest of pod POD for TIME and write it as NAME",
+			func(t *Scene, a []string) string { return t.takeAway(a[0], a[2], Duration(a[1])) },
 		},
 		{"move pod POD to a bad manifest for TIME", func(t *Scene, a []string,
 		) string {

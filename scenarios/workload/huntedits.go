@@ -108,8 +108,12 @@ func (g *Workload) PlansFiles() {
 				continue
 			}
 			g.At(g.Time("workload.rewritten-time", name, n, cases.Chaos), name, func() {
+				to := ""
+				if g.Pick("workload.rewritten-elsewhere", name, n, 1, 1) == 1 {
+					to = "rewritten-" + name + ".yaml"
+				}
 				if p := g.Current(i); p != nil {
-					takesAway(g.R, p, g.Time("workload.rewritten-lasts", name, n, rewriteMost))
+					takesAway(g.R, p, g.Time("workload.rewritten-lasts", name, n, rewriteMost), to)
 				}
 			})
 		}

@@ -49,15 +49,21 @@ var Badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty", 
 // are apart.
 const rewriteMost = 190 * time.Millisecond
 
-// takesAway has a pod's manifest be away for a while. Nobody has deleted the pod.
-func takesAway(r *world.Run, p *world.Pod, d time.Duration) {
+// takesAway has a pod's manifest be away for a while, and come back under a name. Nobody has deleted the pod.
+func takesAway(r *world.Run, p *world.Pod, d time.Duration, to string) {
 	if r.IsAside() || !p.IsWanted {
 		return
 	}
 	file, object := r.FileOf(p.Object), p.Object
-	if r.W.RemoveFile(file) == 0 {
-		r.W.After(d, "a manifest is written again", func() { makesFile(r, p, object, file) })
+	if r.W.RemoveFile(file) != 0 {
+		return
 	}
+	r.W.After(d, "a manifest is written again", func() {
+		makesFile(r, p, object, file)
+		if to != "" && p.Object == object && p.IsWanted && r.Names[sim.ObjectName(object)] == file {
+			movesFile(r, object, lang.ManifestDir+"/"+to)
+		}
+	})
 }
 
 // misplaces has the document of a pod, or of what pods need, moved into a file that nobody understands, for a while.
@@ -172,12 +178,12 @@ func discardsFile(r *world.Run, file string) {
 	}
 }
 
-func (t *Scene) takeAway(name string, d time.Duration) string {
+func (t *Scene) takeAway(name, to string, d time.Duration) string {
 	_, p := t.Pod(name)
 	if p == nil || !t.S.Files {
 		return "the pod has no manifest; write: objects from files"
 	}
-	takesAway(t.R, p, d)
+	takesAway(t.R, p, d, to)
 	return ""
 }
 

@@ -1,0 +1,64 @@
+package manifest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// This file is who may take the name or the uid of an object that is on its way from one file to another.
+
+// moving has a pod leave its file, and come up in another one after a while, with two that wait for its name and uid.
+func moving(t *testing.T, after time.Duration, to string) *world {
+	w := newWorld(t).put("d.yaml", owned("b", "u1")).start()
+	w.put("a.yaml", owned("b", "u2")).put("e.yaml", owned("a", "u1")).pass(second)
+	require.Equal(t, "+b/u1; synced", w.changes())
+	return w.put("d.yaml", owned("other", "u3")).pass(after).put("b.yaml", to).pass(5 * second)
+}
+
+func TestWhoWaitsTakesNothingFromAnObjectThatMoves(t *testing.T) {
+	isGone, isMoved := 0, 0
+	for after := time.Duration(0); after < second; after += 10 * time.Millisecond {
+		switch is := moving(t, after, owned("b", "u1")).changes(); is {
+		case "+other/u3":
+			isMoved++
+		case "-b/u1 +a/u1 +b/u2 +other/u3":
+			isGone++
+			require.GreaterOrEqual(t, after, 2*debounce, "its file was read in time")
+		default:
+			t.Fatal(after, is)
+		}
+	}
+	require.NotZero(t, isMoved)
+	require.NotZero(t, isGone)
+}
+
+func TestWhoWaitsTakesNothingFromAnObjectInABadFile(t *testing.T) {
+	w := moving(t, 100*time.Millisecond, owned("b", "u1")+"---\nspeck: {}\n")
+	require.Equal(t, "+other/u3", w.changes())
+	require.True(t, w.troubles()["Pod default/b"].Held)
+	require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/b"].Problem, dir+"/b.yaml may hold, and that is bad")
+	w.put("b.yaml", owned("b", "u1")).pass(second)
+	require.Empty(t, w.changes())
+	require.NotContains(t, w.troubles(), "Pod default/b")
+	w.rm("b.yaml").pass(second)
+	require.Equal(t, "-b/u1 +a/u1 +b/u2", w.changes())
+	require.Empty(t, w.troubles())
+}
+
+// An object that is made again under its name has it as soon as its own file counts.
+func TestAnObjectThatIsMadeAgainWaitsForNoBadFile(t *testing.T) {
+	w := newWorld(t).put("d.yaml", owned("b", "u1")).put("x.yaml", pod("b")+"---\nspeck: {}\n").start()
+	w.changes()
+	w.put("d.yaml", owned("b", "u2")).pass(second)
+	require.Equal(t, "-b/u1 +b/u2", w.changes())
+}
+
+// Somebody gives a the uid of b by mistake. What a was stays as well.
+func TestWhoWaitsForAnObjectThatMovesStays(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
+	w.put("a.yaml", owned("a", "u2")).pass(second).changes()
+	w.put("b.yaml", owned("c", "u3")).pass(300*time.Millisecond).put("other.yaml", owned("b", "u2")).pass(second)
+	require.Equal(t, "+c/u3", w.changes())
+}
