@@ -121,7 +121,7 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 	for title, e := range withOthers(edits) {
 		settled := newWorld(t)
 		e.put(settled, 0)
-		settled.start()
+		settled.startBare()
 		e.put(settled, 1)
 		settled.pass(30 * second)
 		for how, spoil := range bad {
@@ -137,7 +137,7 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 						lost, name, how)
 					w := newWorld(t)
 					e.put(w, 0)
-					before := w.start().served()
+					before := w.startBare().served()
 					isAlive := !w.dying(dies, func() { e.put(w, 1); w.pass(5 * second) })
 					isAll := lost+1 == 1<<len(w.loose)
 					isOver = isAlive && isAll

@@ -207,6 +207,18 @@ func (s state) refusing() (names []string) {
 	return names
 }
 
+// isUndecided reports whether somebody does not count and nobody else has its name or its uid: nothing tells which of
+// two is meant.
+func (s state) isUndecided() bool {
+	return slices.ContainsFunc(s.refusing(), func(name string) bool {
+		return slices.ContainsFunc(s.files.of(name).refused, func(key id) bool {
+			_, isNamed := s.holding(byName(key))
+			_, isOwned := s.holding(byUID(key))
+			return !isNamed && !isOwned
+		})
+	})
+}
+
 // lost names the files that counted in the last run, and of whose content nothing is known, sorted: two readings have
 // not agreed yet, or it is bad.
 func (s state) lost() []string {

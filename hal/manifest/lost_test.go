@@ -64,7 +64,7 @@ func TestAnOlderCopyTakesNoNameFromWhatCountedLast(t *testing.T) {
 // count, and says for whose sake, until the bad one is corrected, or is gone.
 func TestWhoDidNotCountWaitsForTheOneThatIsLost(t *testing.T) {
 	for _, isGone := range []bool{false, true} {
-		w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u1")).start()
+		w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u1")).startBare()
 		require.Equal(t, "+a/u1; synced", w.changes())
 		delete(w.names, cache+"/a.yaml")
 		w.put("a.yaml", "kind: [").start().pass(5 * second)

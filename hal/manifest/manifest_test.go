@@ -168,7 +168,7 @@ func TestOfTwoTheFirstCounts(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")+"---\n"+fmt.Sprintf(uid, "x")).put("b.yaml",
 		pod("a")+"---\n"+fmt.Sprintf(uid, "y")).
 		put("c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: z}\nspec: {nodeName: other, containers: [{name: "+
-			"c, image: i}]}\n").start()
+			"c, image: i}]}\n").startBare()
 	w.expect("applied Pod default/a", "applied Pod default/x", "synced",
 		"trouble /etc/manifests/b.yaml: Pod default/a: /etc/manifests/b.yaml: document 1, line 1 is also in "+
 			"/etc/manifests/a.yaml: document 1, line 1, "+

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This file is who may take the name or the uid of an object that is on its way from one file to another.
+// This file is who may have a name or a uid when the one who had it is on its way from one file to another, or not known.
 
 // moving has a pod leave its file, and come up in another one after a while, with two that wait for its name and uid.
 func moving(t *testing.T, after time.Duration, to string) *world {
@@ -61,4 +61,21 @@ func TestWhoWaitsForAnObjectThatMovesStays(t *testing.T) {
 	w.put("a.yaml", owned("a", "u2")).pass(second).changes()
 	w.put("b.yaml", owned("c", "u3")).pass(300*time.Millisecond).put("other.yaml", owned("b", "u2")).pass(second)
 	require.Equal(t, "+c/u3", w.changes())
+}
+
+func TestOfTwoNewcomersNeitherCountsWhileTheRecordIsLost(t *testing.T) {
+	for other, text := range map[string]string{"its uid": owned("b", "u1"), "its name": owned("a", "u2")} {
+		w := newWorld(t).put("a.yaml", owned("a", "u1")).start()
+		w.put("0.yaml", text).put("z.yaml", owned("z", "u9")).pass(second).changes()
+		w.loses(ledger, "a.yaml", "0.yaml", "z.yaml")
+		for range 2 {
+			w.start()
+			require.Equal(t, "+z/u9", w.changes(), other)
+			require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/a"].Problem, "so neither counts", other)
+			require.Len(t, w.troubles(), 2, other)
+		}
+		w.rm("0.yaml").pass(second)
+		require.Equal(t, "+a/u1; synced", w.changes(), other)
+		require.Empty(t, w.troubles(), other)
+	}
 }

@@ -39,6 +39,8 @@ type holder struct {
 	id    id
 	where string
 	moves bool // it was served so far, is in no file, and may be in this one, which is bad or does not count yet
+	// file is that of a newcomer, "" for all others.
+	file string
 }
 
 func byName(i id) id { return id{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name} }
@@ -182,6 +184,11 @@ func (r *resolver) enter(name string, with title) {
 		dispute := func(with holder, format string, args ...any) {
 			r.refused[name] = append(r.refused[name], obj.id)
 			switch {
+			case r.state.lostRecord && with.file != "" && with.id != obj.id:
+				const neither = "has the name or the uid of the object in %s, and the record of which of the two counted " +
+					"is lost, so neither counts; remove one of them"
+				trouble(neither, with.where)
+				r.withdraw(with, fmt.Sprintf(neither, where))
 			case !with.moves:
 				trouble(format, args...)
 			case r.state.files.of(with.where).problem != "": // otherwise the next reading decides
@@ -211,13 +218,26 @@ func (r *resolver) enter(name string, with title) {
 			r.objects[obj.id] = obj
 		}
 		if !isNamed && !isOwned {
-			r.has(obj.id, where)
+			h := holder{id: obj.id, where: where}
+			if with == isNew {
+				h.file = name
+			}
+			r.has(h)
 		}
 	}
 }
 
-func (r *resolver) has(key id, where string) {
-	r.named[byName(key)], r.owned[byUID(key)] = holder{id: key, where: where}, holder{id: key, where: where}
+func (r *resolver) has(h holder) { r.named[byName(h.id)], r.owned[byUID(h.id)] = h, h }
+
+// withdraw has a newcomer not count, and nobody else get its name and its uid.
+func (r *resolver) withdraw(h holder, why string) {
+	if _, counts := r.objects[h.id]; !counts {
+		return
+	}
+	delete(r.objects, h.id)
+	r.refused[h.file] = append(r.refused[h.file], h.id)
+	r.disputes[h.file] = append(r.disputes[h.file],
+		hal.Trouble{Where: r.o.Dir + "/" + h.file + ": " + h.id.String(), Problem: h.where + " " + why})
 }
 
 // reserve keeps the name and the uid of an object that counted in the last run, if its file went while no volnode ran:
@@ -227,7 +247,7 @@ func (r *resolver) reserve(key id, where string) {
 	_, isNamed := r.named[byName(key)]
 	_, isOwned := r.owned[byUID(key)]
 	if served && !isNamed && !isOwned {
-		r.has(key, where)
+		r.has(holder{id: key, where: where})
 		r.going[key] = true
 	}
 }
@@ -246,8 +266,7 @@ func (r *resolver) reserveMoving(before map[id]object) {
 			return f.problem == "" && f.mayHold(key, true) || f.mentions(key.UID)
 		})
 		if at >= 0 {
-			r.named[byName(key)] = holder{key, r.bad[at], true}
-			r.owned[byUID(key)] = r.named[byName(key)]
+			r.has(holder{id: key, where: r.bad[at], moves: true})
 		}
 	}
 }

@@ -102,6 +102,14 @@ func (w *world) start() *world {
 	return w.pass(2 * time.Second)
 }
 
+// startBare is the first life of an agent, on a node on which nothing of an earlier one is.
+func (w *world) startBare() *world {
+	w.isBare = true
+	w.start()
+	w.isBare = false
+	return w
+}
+
 func (w *world) take(e hal.ClusterEvent) {
 	w.raw = append(w.raw, e)
 	switch e := e.(type) {

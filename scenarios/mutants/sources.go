@@ -388,6 +388,11 @@ var sources = []Mutant{
 		`f.problem == "" && f.mayHold(key, true) || f.mentions(key.UID)`, "f.mentions(key.UID)",
 	},
 	{
+		"without a record the first of two manifests counts", "L4, a lost record decides nothing",
+		"hal/manifest.resolver.enter",
+		`case r.state.lostRecord && with.file != ""`, `case r.starts && with.file != ""`,
+	},
+	{
 		"a file with a refused object has no copy", "L4, a bad file harms itself", "hal/manifest.reader.copies",
 		"return f.state.files.of(name).copied })",
 		"return f.state.files.of(name).copied || f.state.files.of(name).refused != nil })",
