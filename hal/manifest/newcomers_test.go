@@ -35,15 +35,21 @@ func TestWhoWaitsTakesNothingFromAnObjectThatMoves(t *testing.T) {
 }
 
 func TestWhoWaitsTakesNothingFromAnObjectInABadFile(t *testing.T) {
-	w := moving(t, 100*time.Millisecond, owned("b", "u1")+"---\nspeck: {}\n")
-	require.Equal(t, "+other/u3", w.changes())
+	for _, text := range []string{owned("b", "u1") + "---\nspeck: {}\n", "kind: Pod\nmetadata: {", "x: u1\n"} {
+		waitsForBad(t, text)
+	}
+}
+
+func waitsForBad(t *testing.T, text string) {
+	w := moving(t, 100*time.Millisecond, text)
+	require.Equal(t, "+b/u2 +other/u3", w.changes())
 	require.True(t, w.troubles()["Pod default/b"].Held)
-	require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/b"].Problem, dir+"/b.yaml may hold, and that is bad")
-	w.put("b.yaml", owned("b", "u1")).pass(second)
-	require.Empty(t, w.changes())
-	require.NotContains(t, w.troubles(), "Pod default/b")
-	w.rm("b.yaml").pass(second)
-	require.Equal(t, "-b/u1 +a/u1 +b/u2", w.changes())
+	require.Contains(t, w.troubles()[dir+"/e.yaml: Pod default/a"].Problem, dir+"/b.yaml may hold, and that is bad")
+	w.start()
+	require.Equal(t, "+b/u1 +b/u2 +other/u3; synced", w.changes())
+	require.True(t, w.troubles()["Pod default/b"].Held)
+	w.rm("a.yaml").rm("e.yaml").put("b.yaml", owned("b", "u1")).pass(second)
+	require.Equal(t, "-b/u2 +b/u1", w.changes())
 	require.Empty(t, w.troubles())
 }
 
@@ -77,5 +83,28 @@ func TestOfTwoNewcomersNeitherCountsWhileTheRecordIsLost(t *testing.T) {
 		w.rm("0.yaml").pass(second)
 		require.Equal(t, "+a/u1; synced", w.changes(), other)
 		require.Empty(t, w.troubles(), other)
+	}
+}
+
+// The copy of a manifest is lost, or could not be written. Who was in it comes before who copied its name or its uid.
+func TestWhoCountedWithoutACopyComesBeforeANewcomer(t *testing.T) {
+	for other, text := range map[string]string{"its uid": owned("a", "u1"), "its name": owned("b", "u2")} {
+		for _, isBad := range []bool{false, true} {
+			for _, file := range []string{"a.yaml", "z.yaml"} {
+				w := newWorld(t).put("d.yaml", owned("b", "u1")).startBare()
+				delete(w.names, cache+"/d.yaml")
+				w.put(file, text)
+				if isBad {
+					w.put("d.yaml", owned("b", "u1")+"---\nspeck: {}\n")
+				}
+				w.start().pass(5 * second)
+				if isBad {
+					require.Empty(t, w.changes(), other)
+					require.Contains(t, w.troubles()[dir+"/d.yaml"].Problem, "tears down nothing", other)
+					w.put("d.yaml", owned("b", "u1")).pass(5 * second)
+				}
+				require.Equal(t, "+b/u1; synced", w.changes(), "%s, bad %v, %s", other, isBad, file)
+			}
+		}
 	}
 }

@@ -185,7 +185,7 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		this := f.state.files.of(name)
 		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.lostRecord && !this.known)
 	}
-	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.unresolved())
+	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown, left: r.left}, f.state.unresolved())
 	isUnknown = isUnknown || f.state.lostRecord && f.state.isUndecided()
 	f.state.served = true
 	f.unconfirmed = f.unconfirmed || len(f.state.going) > 0 // the next reading finds who has their names

@@ -18,6 +18,7 @@ type resolver struct {
 	state     *state
 	names     []string // of the files, sorted
 	starts    bool     // the files are the copies of the last run
+	left      []string // uids of pods of before this run
 	keepAll   bool     // what no file has any more may be in one whose former content is not known
 	objects   map[id]object
 	named     map[id]holder            // by kind, namespace and name
@@ -50,8 +51,10 @@ func byUID(i id) id  { return id{Kind: i.Kind, UID: i.UID} }
 type title uint8
 
 const (
-	counted  title = iota // it counted so far, in this file
-	hasMoved              // it counted so far, in another one; at a start: it is in the copy of an earlier content
+	counted title = iota // it counted so far, in this file
+	// it counted so far, in another file; or it is in one that counted in the last run, whose copy is lost; at a start:
+	// it is in the copy of an earlier content.
+	hasMoved
 	// it counted in the last run, and its file is gone if the next reading agrees: it need not come up, and has its
 	// name and uid.
 	isGoing
@@ -75,7 +78,7 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 		for _, name := range r.names {
 			r.enter(name, t)
 		}
-		if t == isGoing && !r.starts && !s.served {
+		if t == isGoing && !s.served {
 			for _, o := range s.kept {
 				r.reserve(o.id, "what the last run kept")
 			}
@@ -146,7 +149,12 @@ func (r *resolver) titleOf(obj object, name string, f file) title {
 		return isGoing
 	case !r.starts && r.state.going[obj.id]:
 		return hasMoved
-	case r.starts && slices.Contains(f.refused, obj.id), !r.starts && !served:
+	case r.starts && slices.Contains(f.refused, obj.id):
+		return isNew
+	case !r.starts && !served:
+		if was := r.state.files.base[name]; was.lost && !slices.Contains(was.refused, obj.id) {
+			return hasMoved
+		}
 		return isNew
 	case r.starts && f.lost, !r.starts && was.file != name:
 		return hasMoved
@@ -172,12 +180,10 @@ func (r *resolver) enter(name string, with title) {
 			r.disputes[name] = append(r.disputes[name],
 				hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
 		}
-		if with == isNew && len(r.lost) > 0 && slices.Contains(f.refused, obj.id) {
-			// it did not count in the last run: once all that did is read, it is seen whether it does now
+		if why, waits := r.waitsForLost(obj.id, name, f); with == isNew && waits {
 			r.refused[name] = append(r.refused[name], obj.id)
-			if bad := r.badLost(); bad != "" {
-				trouble("did not count in the last run, and what counted then may be in %s, which is bad: correct "+
-					"or remove that file", bad)
+			if why != "" {
+				trouble("%s", why)
 			}
 			continue
 		}
@@ -192,7 +198,7 @@ func (r *resolver) enter(name string, with title) {
 			case !with.moves:
 				trouble(format, args...)
 			case r.state.files.of(with.where).problem != "": // otherwise the next reading decides
-				trouble("has the name or the uid of %s, which %s may hold, and that is bad: correct or remove that file",
+				trouble("has the uid of %s, which %s may hold, and that is bad: correct or remove that file",
 					with.id, r.o.Dir+"/"+with.where)
 			}
 			if with.id != obj.id {
@@ -227,6 +233,46 @@ func (r *resolver) enter(name string, with title) {
 	}
 }
 
+// waitsForLost reports whether a newcomer in a file does not count as long as a lost file may have its name or its uid,
+// and why if that is bad: otherwise the next reading decides.
+func (r *resolver) waitsForLost(key id, name string, f file) (why string, waits bool) {
+	if len(r.lost) > 0 && slices.Contains(f.refused, key) {
+		// it did not count in the last run: once all that did is read, it is seen whether it does now
+		if bad := r.badLost(); bad != "" {
+			why = "did not count in the last run, and what counted then may be in " + bad +
+				", which is bad: correct or remove that file"
+		}
+		return why, true
+	}
+	lost := r.comesAfter(key)
+	if lost == "" || lost == name {
+		return "", false
+	}
+	if r.state.files.of(lost).problem != "" {
+		why = "waits for " + r.o.Dir + "/" + lost +
+			", which counted in the last run, may have its name or its uid, and is bad: correct or remove that file"
+	}
+	return why, true
+}
+
+// comesAfter is the lost file that may have the name or the uid of a newcomer, "" if there is none.
+func (r *resolver) comesAfter(key id) string {
+	for _, name := range r.lost {
+		f := r.state.files.of(name)
+		if isAny := f.isOpaque(); isAny && key.Kind == "Pod" && r.misses() || !isAny && f.mayHold(key, true) {
+			return name
+		}
+	}
+	return ""
+}
+
+// misses reports whether a pod was on the node before this run that no file names.
+func (r *resolver) misses() bool {
+	return slices.ContainsFunc(r.left, func(uid string) bool {
+		return len(r.state.holders.of(id{Kind: "Pod", UID: uid})) == 0
+	})
+}
+
 func (r *resolver) has(h holder) { r.named[byName(h.id)], r.owned[byUID(h.id)] = h, h }
 
 // withdraw has a newcomer not count, and nobody else get its name and its uid.
@@ -240,35 +286,49 @@ func (r *resolver) withdraw(h holder, why string) {
 		hal.Trouble{Where: r.o.Dir + "/" + h.file + ": " + h.id.String(), Problem: h.where + " " + why})
 }
 
-// reserve keeps the name and the uid of an object that counted in the last run, if its file went while no volnode ran:
-// the file that it was moved to may not count yet.
+// reserve keeps the name, if nobody has it, and the uid of an object that counted in the last run, if its file went
+// while no volnode ran: the file that it was moved to may not count yet.
 func (r *resolver) reserve(key id, where string) {
 	_, served := r.state.objects.base[key]
-	_, isNamed := r.named[byName(key)]
 	_, isOwned := r.owned[byUID(key)]
-	if served && !isNamed && !isOwned {
-		r.has(holder{id: key, where: where})
-		r.going[key] = true
+	if !served || isOwned {
+		return
+	}
+	h := holder{id: key, where: where}
+	r.owned[byUID(key)], r.going[key] = h, true
+	if _, isNamed := r.named[byName(key)]; !isNamed {
+		r.named[byName(key)] = h
 	}
 }
 
-// reserveMoving keeps the name and the uid of what was served so far and is in no file, and may be on its way to one:
-// one that does not count yet and may hold it, or one that is bad and has its uid.
+// reserveMoving keeps the name and the uid of what was served so far, is in no file, and may be in one that does not
+// count yet. If it may be in a bad one, it keeps its uid alone: who gets its name counts beside it. A bad file that does
+// not say so by uid does not keep that from what somebody has put in its place.
 func (r *resolver) reserveMoving(before map[id]object) {
 	for _, key := range inOrder(before) {
 		_, isNamed := r.named[byName(key)]
-		_, isOwned := r.owned[byUID(key)]
-		if isNamed || isOwned {
+		if _, isOwned := r.owned[byUID(key)]; isOwned {
 			continue
 		}
-		at := slices.IndexFunc(r.bad, func(name string) bool {
-			f := r.state.files.of(name)
-			return f.problem == "" && f.mayHold(key, true) || f.mentions(key.UID)
+		isReplaced := slices.ContainsFunc(r.state.files.of(before[key].file).objects, func(o object) bool {
+			return byUID(o.id) == byUID(key)
 		})
-		if at >= 0 {
-			r.has(holder{id: key, where: r.bad[at], moves: true})
+		for _, name := range r.bad {
+			f, h := r.state.files.of(name), holder{id: key, where: name, moves: true}
+			if f.problem == "" && !isNamed && f.mayHold(key, true) {
+				r.has(h)
+				break
+			}
+			if f.problem != "" && f.mayHold(key, r.isUIDOfName(key)) && (!isReplaced || f.mentions(key.UID)) {
+				r.owned[byUID(key)] = h
+			}
 		}
 	}
+}
+
+// isUIDOfName reports whether the uid of an object is made of its name: its manifest has none.
+func (r *resolver) isUIDOfName(key id) bool {
+	return key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
 }
 
 // findBad names the files that may hold what they do not show.
@@ -326,7 +386,7 @@ func (r *resolver) reason(key id) string {
 		return quietly // the first reading decides
 	}
 	holder, isTaken := r.named[byName(key)]
-	isMoving := holder.moves && holder.id == key
+	isMoving := r.owned[byUID(key)].moves
 	isTaken = isTaken && holder.id != key // what the last run kept has its own name
 	if where, ok := r.disputed[byUID(key)]; ok && !isMoving {
 		return "volnode keeps it: " + where +
@@ -350,7 +410,7 @@ func (r *resolver) reason(key id) string {
 		}
 		return quietly
 	}
-	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
+	isNameEnough := !isTaken || r.isUIDOfName(key)
 	for _, name := range r.bad {
 		if f := r.state.files.of(name); f.mayHold(key, isNameEnough) {
 			switch {

@@ -108,7 +108,7 @@ func (f file) mayHold(o id, isNameEnough bool) bool {
 	})
 }
 
-// mentions reports whether a text that is not accepted names an object by its uid.
+// mentions reports whether a text that is not accepted has a uid.
 func (f file) mentions(uid string) bool {
 	return slices.ContainsFunc(f.texts, func(t text) bool { return mentions(t.data, uid) })
 }

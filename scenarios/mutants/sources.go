@@ -319,13 +319,13 @@ var sources = []Mutant{
 		"if !slices.ContainsFunc(names, func(name string) bool { return s.files.base[name].lost }) {", "if true {",
 	},
 	{
-		"a start does not say what still does not count", "L12", "hal/manifest.resolver.enter",
-		"len(r.lost) > 0 && slices.Contains(f.refused, obj.id) {",
-		"(r.starts || len(r.lost) > 0) && slices.Contains(f.refused, obj.id) {",
+		"a start does not say what still does not count", "L12", "hal/manifest.resolver.waitsForLost",
+		"len(r.lost) > 0 && slices.Contains(f.refused, key) {",
+		"(r.starts || len(r.lost) > 0) && slices.Contains(f.refused, key) {",
 	},
 	{
-		"who did not count comes before the one that is not read yet", "S1", "hal/manifest.resolver.enter",
-		"len(r.lost) > 0 && slices.Contains(f.refused, obj.id) {", "false && slices.Contains(f.refused, obj.id) {",
+		"who did not count comes before the one that is not read yet", "S1", "hal/manifest.resolver.waitsForLost",
+		"len(r.lost) > 0 && slices.Contains(f.refused, key) {", "false && slices.Contains(f.refused, key) {",
 	},
 	{
 		"what a refused object held up goes before its file is read", "S1", "hal/manifest.resolver.reason",
@@ -337,7 +337,7 @@ var sources = []Mutant{
 	},
 	{
 		"who was kept by the last run has no name", "S1", "hal/manifest.state.resolve",
-		"if t == isGoing && !r.starts && !s.served {", "if false {",
+		"if t == isGoing && !s.served {", "if false {",
 	},
 	{
 		"whose file was renamed while volnode was down has no name", "S1", "hal/manifest.state.resolve",
@@ -379,18 +379,22 @@ var sources = []Mutant{
 	{
 		"a pod whose uid is made of its name is not held by its name", "S1, a bad file may hold what it names",
 		"hal/manifest.resolver.reason",
-		"isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))",
+		"isNameEnough := !isTaken || r.isUIDOfName(key)",
 		"isNameEnough := !isTaken",
 	},
 	{
 		"who waits for a uid takes it while its pod moves", "S1, a file that does not count yet may hold what it names",
 		"hal/manifest.resolver.reserveMoving",
-		`f.problem == "" && f.mayHold(key, true) || f.mentions(key.UID)`, "f.mentions(key.UID)",
+		`f.problem == "" && !isNamed && f.mayHold(key, true)`, `f.problem == "" && !isNamed && r.starts`,
 	},
 	{
 		"without a record the first of two manifests counts", "L4, a lost record decides nothing",
 		"hal/manifest.resolver.enter",
 		`case r.state.lostRecord && with.file != ""`, `case r.starts && with.file != ""`,
+	},
+	{
+		"who counted without a copy is a newcomer", "S1, the next run knows what this one served",
+		"hal/manifest.resolver.titleOf", "was.lost &&", "was.lost && r.starts &&",
 	},
 	{
 		"a file with a refused object has no copy", "L4, a bad file harms itself", "hal/manifest.reader.copies",
