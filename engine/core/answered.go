@@ -72,6 +72,12 @@ func (r *rung) awaitsEffect() bool {
 // forgot that call. If another volume has the place, an inspection cannot tell.
 func (c *Core) sweeps(r *rung) bool { return r.sweep && c.rival(r) == nil }
 
+// maySweep: r sweeps, or will once what another volume may have at its place is gone.
+func (c *Core) maySweep(r *rung) bool {
+	o := c.rival(r)
+	return r.sweep && (o == nil || o.state != Present && !c.live(o))
+}
+
 // isRemembered: nothing of r is left, and a setup that was answered with an error is remembered.
 func (r *rung) isRemembered() bool { return r.remembers(SetUp) != 0 && r.isGone() }
 
@@ -136,8 +142,11 @@ func (c *Core) recallEffects() {
 	c.effects = nil
 }
 
-// isHaunted: a setup of another volume that was answered with an error may yet bring that volume to a path of r.
-func (r *rung) isHaunted() bool { return slices.ContainsFunc(r.rivals, (*rung).awaitsEffect) }
+// isHaunted: a setup of another volume that was answered with an error may yet bring that volume to a path of r, or has
+// while an inspection could not tell.
+func (r *rung) isHaunted() bool {
+	return slices.ContainsFunc(r.rivals, func(o *rung) bool { return o.awaitsEffect() || o.sweep })
+}
 
 // intruded takes what is at the place of r, and is not what r has made there, for the effect of an answered call of
 // another volume, if there is one.
@@ -180,9 +189,9 @@ func (c *Core) appears(r *rung, fingerprint string) {
 // which goes there to come up again: what is unmounted may be theirs, and their drivers hold them still.
 func (c *Core) clears(r *rung) {
 	for _, o := range r.rivals {
-		if o.awaitsEffect() {
+		if o.awaitsEffect() || o.sweep && o.isGone() {
 			e := o.evidence
-			e.trust, e.inspected = plain, true
+			e.trust, e.inspected, e.sweep = plain, true, false
 			o.believe(e)
 			o.setSeen("")
 			c.writeRecord(o)

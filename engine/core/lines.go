@@ -62,7 +62,7 @@ func (c *Core) writeRecord(r *rung) {
 		return // the line of its own end will say it
 	}
 	if r.isGone() {
-		if r.isRemembered() || c.sweeps(r) { // a start must know of what nobody has looked for yet
+		if r.isRemembered() || c.maySweep(r) { // a start must know of what nobody has looked for yet
 			c.lingers(r)
 			return
 		}
@@ -101,7 +101,7 @@ func (c *Core) writeRecord(r *rung) {
 
 // release writes the end of a rung's obligations once its last fence has passed, wanted or not.
 func (c *Core) release(r *rung) {
-	if r.recorded && r.isGone() && !(r.phase == Lingering && (r.isRemembered() || c.sweeps(r))) {
+	if r.recorded && r.isGone() && !(r.phase == Lingering && (r.isRemembered() || c.maySweep(r))) {
 		c.writeRecord(r)
 		c.markAround(r)
 	}

@@ -1,5 +1,9 @@
 package core
 
+import (
+	"slices"
+)
+
 // This file is the law of places: one path has one volume for as long as anything of it may be there, or may come. A
 // path can pass from one volume to another: somebody edits the handle or the driver of a PersistentVolume, or creates
 // one again under its name. Paths are named after the object, so the new volume comes to the path of the old one, and a
@@ -55,6 +59,12 @@ func (c *Core) alone(r *rung) (decision, bool) {
 	switch {
 	case o == nil && r.isHaunted() && r.state != Present && r.trust != reconfirmable && !r.isGone() && !c.live(r):
 		return c.nextDown(r, wanted), false
+	case o == nil && r.isGone(): // who is to be swept is inspected first
+		at := slices.IndexFunc(r.rivals, func(o *rung) bool { return o.sweep })
+		if at < 0 {
+			return decision{}, true
+		}
+		return waitOn(whyPlace, r.rivals[at].Key), false
 	case o == nil:
 		return decision{}, true
 	case !r.isGone() && !c.live(r):

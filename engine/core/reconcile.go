@@ -142,11 +142,6 @@ func (c *Core) choose(r *rung) decision {
 	}
 }
 
-func (d decision) as(want desire) decision {
-	d.isWanted = want == wanted
-	return d
-}
-
 // nextUp decides on a wanted rung.
 func (c *Core) nextUp(r *rung) decision {
 	change := c.change(r)
@@ -205,6 +200,8 @@ func (c *Core) nextPresent(r *rung, change OnChange) decision {
 func (c *Core) nextRebuild(r *rung) decision {
 	if c.live(r) {
 		switch {
+		case r.trust == reconfirmable && r.bound(TearDown) == 0:
+			return c.try(r, Inspect, whyUnknown)
 		case r.trust == failed:
 			return idle(whyFailedHeld)
 		case r.mustUndo():
@@ -252,6 +249,9 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	}
 	if r.isRemembered() {
 		return waitUntil(whyAnswered, r.remembers(SetUp))
+	}
+	if o := c.rival(r); o != nil && c.maySweep(r) {
+		return waitOn(whyPlace, o.Key) // then an inspection tells what is there
 	}
 	return decision{drop: true}
 }

@@ -147,3 +147,8 @@ func (c *Core) differs(r *rung) string {
 	}
 	return "state"
 }
+
+func (d decision) as(want desire) decision {
+	d.isWanted = want == wanted
+	return d
+}

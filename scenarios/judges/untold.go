@@ -90,7 +90,8 @@ func mustNotice(r *world.Run, p *world.Place) {
 	}
 	mayBeIts := func(q *world.Place) bool {
 		o, _ := r.Core.Belief(q.Key)
-		return q.Path == p.Path && q.Thing != p.Thing && (o.InFlight || o.SetUpOpen != 0)
+		isInDoubt := o.IsDoubtful || o.State == core.Unknown && o.Fingerprint == ""
+		return q.Path == p.Path && q.Thing != p.Thing && (o.InFlight || o.SetUpOpen != 0 || isInDoubt)
 	}
 	if slices.ContainsFunc(r.List, mayBeIts) {
 		return // for all that can be known a call for another volume has made it

@@ -133,6 +133,18 @@ var answers = []Mutant{
 	{
 		"a record goes before anybody has looked for the effect of its call",
 		"L1, laws 3.3", "engine/core.Core.writeRecord",
-		"if r.isRemembered() || c.sweeps(r) {", "if r.isRemembered() {",
+		"if r.isRemembered() || c.maySweep(r) {", "if r.isRemembered() {",
+	},
+	{
+		"a place is given on before anybody has looked what a forgotten call left there", "S13, laws 3.3",
+		"engine/core.Core.nextDown", "o != nil && c.maySweep(r)", "false",
+	},
+	{
+		"what a forgotten call may have left is not taken down once more", "L1, laws 3.3",
+		"engine/core.Core.clears", "o.awaitsEffect() || o.sweep && o.isGone()", "o.awaitsEffect()",
+	},
+	{
+		"an inspection that failed is not repeated under containers", "S23, laws 3.3",
+		"engine/core.Core.nextRebuild", "case r.trust == reconfirmable && r.bound(TearDown) == 0:", "case false:",
 	},
 }
