@@ -137,7 +137,7 @@ var sources = []Mutant{
 	},
 	{
 		"of two pods with one uid the first file counts", "S1, a uid has one pod", "hal/manifest.resolver.enter",
-		"if r.titleOf(obj, name, f) != with {", "if r.titleOf(obj, name, f) > isNew || with != isNew {",
+		"if r.titleOf(obj, name, f) != with {", "if r.titleOf(obj, name, f) > isNew || with != counted {",
 	},
 	{
 		"what the last run kept is taken for another of its name", "S1, the next run knows what this one kept",
@@ -381,6 +381,10 @@ var sources = []Mutant{
 		"hal/manifest.resolver.reason",
 		"isNameEnough := !isTaken || r.isUIDOfName(key)",
 		"isNameEnough := !isTaken",
+	},
+	{
+		"a newcomer comes before who was served", "S1, a uid has one pod", "hal/manifest.state.resolve",
+		"{counted, hasMoved, isGoing, isNew}", "{isNew, counted, hasMoved, isGoing}",
 	},
 	{
 		"who waits for a uid takes it while its pod moves", "S1, a file that does not count yet may hold what it names",
