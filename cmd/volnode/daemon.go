@@ -44,6 +44,7 @@ type daemon struct {
 	notifier  *notifier
 	sinks     sinks
 	runtime   hal.Runtime
+	crashes   *crashes
 
 	passedOver atomic.Pointer[[]string] // the names in the manifest directory that are no manifest's
 	late       atomic.Pointer[string]   // why changes are noticed late; "" or nil if they are not
@@ -98,7 +99,12 @@ func serve(c configuration, traceFile string) error {
 	if err != nil {
 		return err
 	}
-	return d.run(host, control)
+	if d.crashes, err = beginRun(c.RootDir, d.runtime); err != nil || len(d.crashes.At) > 0 {
+		d.crashes.tell(d.log, err)
+	}
+	err = d.run(host, control)
+	d.crashes.end() // not deferred: a panic ends the run, too
+	return err
 }
 
 // assemble puts the node, the wrappers, the manifests and the engine together.
@@ -141,7 +147,9 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	d.manager = engine.New(h, c.engineConfig(d.events))
 	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks}, prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "volnode_waits", Help: "Commands that wait for pods."},
-		func() float64 { return float64(len(d.waits)) }))
+		func() float64 { return float64(len(d.waits)) }), prometheus.NewCounterFunc(
+		prometheus.CounterOpts{Name: "volnode_crashes_total", Help: "Runs of this boot that ended without being stopped."},
+		func() float64 { return float64(d.crashes.All) }))
 	return host, nil
 }
 

@@ -55,7 +55,11 @@ func (d *daemon) controlHandler() *http.ServeMux {
 	mux := d.publicHandler()
 	mux.HandleFunc("GET /v1/status", d.answer(func(r *http.Request) (any, error) {
 		s, err := d.status(r.Context())
-		return statusAnswer{s, d.sinks.states(), d.notes()}, err
+		notes := d.notes()
+		if crashed := d.crashes.note(); crashed != "" {
+			notes = append(notes, crashed)
+		}
+		return statusAnswer{s, d.sinks.states(), notes}, err
 	}))
 	mux.HandleFunc("GET /v1/plan", d.answer(func(r *http.Request) (any, error) { return d.plan(r.Context()) }))
 	mux.HandleFunc("GET /v1/describe", d.answer(func(r *http.Request) (any, error) {
