@@ -374,7 +374,7 @@ func unmounted(r *world.Run, e *sim.Effect) {
 	case e.Actor == "":
 		touch(r, e.Path)
 		if owner := r.PodOf(e.Path); owner != nil && e.Mount.FSType == "tmpfs" && !dealings.IsForeign(r, e.Mount) &&
-			IsEmptyDir(r, e.Path) {
+			IsPodPlace(r, e.Path) {
 			Loses(r, owner, e.Path)
 		}
 	case e.Actor == "agent":
@@ -433,7 +433,7 @@ func removed(r *world.Run, e *sim.Effect) {
 		}
 	}
 	if e.Kind == sim.EffectRemovedTree && !strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
-		r.Fail("S1", e.Kind.String(), e.Path, "the agent deletes everything below "+e.Path+", which is no emptyDir")
+		r.Fail("S1", e.Kind.String(), e.Path, "the agent deletes everything below "+e.Path+", which is no volume that it may delete")
 	}
 	if strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
 		takesDirectory(r, e)
@@ -441,7 +441,7 @@ func removed(r *world.Run, e *sim.Effect) {
 	keepsData(r, e)
 }
 
-// takesDirectory is S1 for the emptyDir of a pod whose containers run.
+// takesDirectory is S1 for the data of a pod whose containers run.
 func takesDirectory(r *world.Run, e *sim.Effect) {
 	owner := r.PodOf(e.Path)
 	if owner == nil || !owner.IsRunning {
@@ -450,7 +450,7 @@ func takesDirectory(r *world.Run, e *sim.Effect) {
 	for _, u := range owner.Uses {
 		if u.Driver == "" && !u.Exempt && (e.Path == u.Path || world.Below(e.Path, u.Path)) {
 			r.Fail("S1", e.Kind.String(), e.Path,
-				"the emptyDir "+u.Name+" of pod "+owner.Name+", whose containers run, is deleted")
+				"the volume "+u.Name+" of pod "+owner.Name+", whose containers run, is deleted")
 		}
 	}
 }

@@ -17,7 +17,7 @@ func UnlinksAgain(r *world.Run) {
 	}
 }
 
-// keepsData is S1 for what people still want: the emptyDir of a pod whose containers have run, and that nobody has
+// keepsData is S1 for what people still want: the data of a pod whose containers have run, and that nobody has
 // deleted since, stays. It asks nobody but the people.
 func keepsData(r *world.Run, e *sim.Effect) {
 	owner := r.PodOf(e.Path)
@@ -29,7 +29,7 @@ func keepsData(r *world.Run, e *sim.Effect) {
 			world.Below(u.Path, e.Path)
 		if u.Driver == "" && !u.Exempt && !u.Memory && isIt && strings.Contains(u.Path, "kubernetes.io~empty-dir/") {
 			r.Fail("S1", e.Kind.String(), e.Path,
-				"the emptyDir "+u.Name+" of pod "+owner.Name+" is deleted, moved or covered, and nobody has deleted "+
+				"the volume "+u.Name+" of pod "+owner.Name+" is deleted, moved or covered, and nobody has deleted "+
 					"the pod")
 			return
 		}

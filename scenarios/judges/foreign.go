@@ -41,7 +41,7 @@ func mountedOver(r *world.Run, m hal.Mount) {
 		return
 	}
 	p := r.ByPath[m.Path]
-	isOther := p == nil && IsEmptyDir(r, m.Path) || p != nil &&
+	isOther := p == nil && IsPodPlace(r, m.Path) || p != nil &&
 		(!r.IsBegun && !p.IsTrace || isUsed(r, p) && len(p.Calls) == 0 && r.W.Now() > p.SetUpUntil)
 	r.Foreign[m.ID] = world.Foreign{Since: r.W.Now(), IsOther: isOther}
 	if p != nil && !isOther {
@@ -65,8 +65,9 @@ func isOfLostJournal(r *world.Run, e *sim.Effect, p *world.Place) bool {
 		!slices.ContainsFunc(p.Calls, func(c world.OpenCall) bool { return c.Id == e.Call })
 }
 
-// IsEmptyDir reports whether a path is that of an emptyDir: what the agent mounts there carries its mark.
-func IsEmptyDir(r *world.Run, path string) bool {
+// IsPodPlace reports whether a path is that of a volume which is mounted for one pod alone, such as an emptyDir: what
+// the agent mounts there carries its mark.
+func IsPodPlace(r *world.Run, path string) bool {
 	owner := r.PodOf(path)
 	return owner != nil && slices.ContainsFunc(owner.Uses,
 		func(u world.Use) bool { return u.Driver == "" && !u.Exempt && u.Path == path })

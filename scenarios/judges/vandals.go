@@ -11,7 +11,7 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// Loses notes that a pod has lost what an emptyDir held: the volume must say so as long as the pod is there.
+// Loses notes that a pod has lost what a volume held: it must say so as long as the pod is there.
 func Loses(r *world.Run, p *world.Pod, at string) {
 	if !p.IsRunning {
 		return

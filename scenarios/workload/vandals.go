@@ -10,7 +10,6 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
@@ -20,10 +19,10 @@ import (
 // This file is what containers and people do to the directories of pods in a hunt.
 
 const (
-	leastNames, mostNames = 1_000, 1_000_000 // that containers write to an emptyDir which they fill
+	leastNames, mostNames = 1_000, 1_000_000 // that containers write to a volume which they fill
 )
 
-// PlanFiles draws whether the containers of pod i fill its emptyDir with more files than one operation deletes, as deep
+// PlanFiles draws whether the containers of pod i fill such a volume with more files than one operation deletes, as deep
 // as they like.
 func (g *Workload) PlanFiles(i int, name string) {
 	if !g.Pods[i].HasDirectory() || g.Pick("workload.files", name, 0, 12, 1) == 0 {
@@ -37,7 +36,7 @@ func (g *Workload) PlanFiles(i int, name string) {
 	})
 }
 
-// fills has the containers of p write so many files to its emptyDirs.
+// fills has the containers of p write so many files to its volumes that are directories.
 func fills(r *world.Run, p *world.Pod, names int) {
 	for _, u := range p.Given {
 		if u.IsDirectory() {
@@ -46,7 +45,7 @@ func fills(r *world.Run, p *world.Pod, names int) {
 	}
 }
 
-// vandalism is what somebody does to the directory of an emptyDir.
+// vandalism is what somebody does to the directory of a volume.
 type vandalism uint8
 
 const (
@@ -61,7 +60,7 @@ const (
 
 const coverMost = 10 * time.Minute // that a cover stays
 
-// PlanVandals draws whether somebody does harm to the emptyDir of pod i.
+// PlanVandals draws whether somebody does harm to the volumes of pod i that are directories.
 func (g *Workload) PlanVandals(i int, name string) {
 	what := vandalism(g.Pick("workload.vandal", name, 0, 40, 2, 2, 2, 1, 2, 1))
 	if !g.Pods[i].HasDirectory() || what == notVandalised {
@@ -75,7 +74,7 @@ func (g *Workload) PlanVandals(i int, name string) {
 	})
 }
 
-// vandalises harms the emptyDirs of a pod whose containers run. A cover is taken away again.
+// vandalises harms the volumes of a pod that are directories whose containers run. A cover is taken away again.
 func vandalises(r *world.Run, p *world.Pod, what vandalism, lasts time.Duration) {
 	for _, u := range p.Given {
 		if !u.IsDirectory() {
@@ -120,9 +119,7 @@ func harms(r *world.Run, p *world.Pod, u world.Use, what vandalism) syscall.Errn
 	}
 	var errno syscall.Errno
 	Upsets(r, u.Path)
-	if r.Faulty != nil {
-		r.Faulty[emptydir.Key(string(p.Uid), u.Name)] = true
-	}
+	r.Faults(p, u)
 	switch what {
 	case isRemoved:
 		errno = r.W.RemoveDir(u.Path)
@@ -148,7 +145,7 @@ func harms(r *world.Run, p *world.Pod, u world.Use, what vandalism) syscall.Errn
 	return errno
 }
 
-// Upsets: somebody changes what is at the place of an emptyDir, and the agent need not know it yet.
+// Upsets: somebody changes what is at the place of a volume, and the agent need not know it yet.
 func Upsets(r *world.Run, at string) { r.Disturbed[at] = r.W.Now() }
 
 // Confesses is S29: what a volume has lost is told, as long as its pod is there, and nothing else is told to be lost.
@@ -162,7 +159,7 @@ func Confesses(r *world.Run) bool {
 			p := r.Lost[v.Path]
 			if p == nil && v.State == engine.Degraded && isUntouched(r, v.Path) && saysLost(v.Why) {
 				r.Fail("S29", "told to be lost", v.Path,
-					fmt.Sprintf("nobody has touched the emptyDir %s of pod %s, and its status is %s: %s",
+					fmt.Sprintf("nobody has touched the volume %s of pod %s, and its status is %s: %s",
 						v.Name, s.Name, v.State, v.Why))
 				return false
 			}
@@ -172,7 +169,7 @@ func Confesses(r *world.Run) bool {
 			r.Judges("S29")
 			if v.State == engine.Ready || !strings.Contains(v.Why, "lost") {
 				r.Fail("S29", "status", v.Path,
-					fmt.Sprintf("the emptyDir %s of pod %s was taken away under its containers, and its status "+
+					fmt.Sprintf("the volume %s of pod %s was taken away under its containers, and its status "+
 						"is %s: %s",
 						v.Name, s.Name, v.State, v.Why))
 				return false
@@ -182,13 +179,13 @@ func Confesses(r *world.Run) bool {
 	return true
 }
 
-// isUntouched reports whether nobody but the agent has changed anything at the place of an emptyDir, and no power cut.
+// isUntouched reports whether nobody but the agent has changed anything at the place of a volume, and no power cut.
 func isUntouched(r *world.Run, at string) bool {
 	_, isDisturbed := r.Disturbed[at]
-	return judges.IsEmptyDir(r, at) && !isDisturbed && !r.WasDown && !r.Root.Forgotten
+	return judges.IsPodPlace(r, at) && !isDisturbed && !r.WasDown && !r.Root.Forgotten
 }
 
-// saysLost reports whether a status tells that what an emptyDir held is lost.
+// saysLost reports whether a status tells that what a volume held is lost.
 func saysLost(why string) bool { return strings.Contains(why, "what it held is lost") }
 
 // VandalActions are the statements about what others do to directories, and what is expected of that.

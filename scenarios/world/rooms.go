@@ -124,6 +124,11 @@ func (s *Shape) HasDirectory() bool {
 // Harms: the world has harmed what a pod uses. The present life of the agent need not notice it.
 func (r *Run) Harms(p *Pod, u Use) {
 	r.Harmed[u.Path] = r.W.Life()
+	r.Faults(p, u)
+}
+
+// Faults: the rungs of what a pod uses have met a fault of the world.
+func (r *Run) Faults(p *Pod, u Use) {
 	if r.Faulty != nil {
 		for _, k := range u.kinds() {
 			r.Faulty[hal.Key(string(k.Name)+"/"+string(p.Uid)+"/"+u.Name)] = true
