@@ -88,13 +88,15 @@ func mustNotice(r *world.Run, p *world.Place) {
 		!isDown || b.IsWanted {
 		return
 	}
-	mayBeIts := func(q *world.Place) bool {
-		o, _ := r.Core.Belief(q.Key)
+	isAnothers := false // for all that can be known a call for another volume has made it, sent or only intended
+	r.Core.Beliefs(func(o core.Belief) {
+		q := r.Places[o.Key]
+		isOther := q == nil && o.Path == p.Path || q != nil && q.Path == p.Path && q.Thing != p.Thing
 		isInDoubt := o.IsDoubtful || o.State == core.Unknown && o.Fingerprint == ""
-		return q.Path == p.Path && q.Thing != p.Thing && (o.InFlight || o.SetUpOpen != 0 || isInDoubt)
-	}
-	if slices.ContainsFunc(r.List, mayBeIts) {
-		return // for all that can be known a call for another volume has made it
+		isAnothers = isAnothers || isOther && (o.InFlight || o.SetUpOpen != 0 || isInDoubt)
+	})
+	if isAnothers {
+		return
 	}
 	life, from := r.W.Life(), p.TouchedAt
 	r.W.After(dealings.Noticing, "noticed "+string(p.Key), func() {

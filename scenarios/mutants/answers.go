@@ -147,4 +147,8 @@ var answers = []Mutant{
 		"an inspection that failed is not repeated under containers", "S23, laws 3.3",
 		"engine/core.Core.nextRebuild", "case r.trust == reconfirmable && r.bound(TearDown) == 0:", "case false:",
 	},
+	{
+		"what comes over a filesystem that failed is not told apart", "S23, laws 3.3", "engine/core.Core.Remembered",
+		"o.blocked || o.hasFailedThere()", "o.blocked",
+	},
 }
