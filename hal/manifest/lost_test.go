@@ -94,3 +94,17 @@ func TestAnOlderCopyTakesNothingFromWhatDidNotChange(t *testing.T) {
 	require.Equal(t, "+a/u2; synced", w.start().pass(5*second).changes())
 	require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/a"].Problem, "which counts; remove one of them")
 }
+
+// A file is accepted as removed, and a pod whose copy is lost. Nobody is asked once more about the pod of the file, by its
+// uid.
+func TestWhoAcceptsAMissingFileIsAskedOnce(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", pod("b")).put("c.yaml", owned("c", "u3")).startBare()
+	w.left = []string{"u1", "u3"}
+	w.rm("a.yaml").rm("c.yaml").loses(ledger, "c.yaml").start().pass(5 * second)
+	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "volnode has lost the record of the directory")
+	require.Equal(t, []Accepted{{File: "a.yaml", Pods: []string{"default/a"}}, {Pods: []string{"u3"}}}, w.accepts())
+	w.pass(5 * second)
+	require.Contains(t, w.raw, hal.Synced{Source: Source})
+	require.Contains(t, w.changes(), "-a/u1")
+	require.Empty(t, w.troubles())
+}

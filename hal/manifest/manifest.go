@@ -163,7 +163,13 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	c.accepted = accepted{c.state.in, c.state.missing()}
 	// What is behind a path is not known, so nobody accepts that it goes.
 	unnamed := slices.DeleteFunc(slices.Clone(c.state.unnamed), isPath)
-	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(unnamed, uid) })
+	going := slices.Clone(unnamed)
+	for _, name := range c.accepted.files {
+		for _, o := range c.state.files.of(name).objects {
+			going = append(going, o.id.UID) // nobody is asked about it once more by its uid
+		}
+	}
+	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(going, uid) })
 	if len(c.accepted.files)+len(unnamed) > 0 {
 		c.plan(0)
 	}

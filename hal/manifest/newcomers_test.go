@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,4 +108,52 @@ func TestWhoCountedWithoutACopyComesBeforeANewcomer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Of three newcomers one has the name of the second and one its uid, and the record of who counted is lost: none counts.
+func TestOfThreeNewcomersNoneCountsWhileTheRecordIsLost(t *testing.T) {
+	for _, files := range [][3]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"c", "a", "b"}} {
+		w := newWorld(t).put(files[0]+".yaml", owned("a", "u1")).startBare()
+		w.put(files[1]+".yaml", owned("a", "u2")).put(files[2]+".yaml", owned("b", "u1"))
+		w.loses(ledger, files[0]+".yaml").start()
+		require.Empty(t, w.changes(), files)
+		require.Len(t, w.troubles(), 3, files)
+	}
+}
+
+// The record of who counted is lost. A pod that was on the node comes before a newcomer that has its name.
+func TestWhoWasOnTheNodeComesBeforeANewcomer(t *testing.T) {
+	w := newWorld(t).put("n.yaml", owned("a", "u1")).startBare()
+	w.put("a.yaml", owned("a", "u2")).loses(ledger, "n.yaml")
+	w.left = []string{"u1"}
+	w.start().pass(5 * second)
+	require.Equal(t, "+a/u1; synced", w.changes())
+}
+
+// The copy of a manifest is lost, and the manifest can't be read. A newcomer has its uid: it waits.
+func TestNobodyTakesTheUIDOfAPodWhoseFileCannotBeRead(t *testing.T) {
+	w := newWorld(t).put("n.yaml", owned("a", "u1")).startBare()
+	w.put("z.yaml", owned("b", "u1")).loses("n.yaml")
+	w.left, w.fail["read "+dir+"/n.yaml"] = []string{"u1"}, errno("read", "n.yaml", syscall.EIO)
+	w.start().pass(5 * second)
+	require.Empty(t, w.changes())
+	clear(w.fail)
+	w.changed().pass(30 * second)
+	require.Equal(t, "+a/u1; synced", w.changes())
+}
+
+// A pod comes beside one whose file is bad, and has its name. Once that file is good again, a third one that has the uid
+// of the first does not get it.
+func TestWhoIsServedBesideAnotherKeepsItsUID(t *testing.T) {
+	w := newWorld(t).put("n.yaml", owned("a", "u1")).start()
+	w.fail["read "+dir+"/o.yaml"] = errno("read", "o.yaml", syscall.EIO)
+	w.rm("n.yaml").put("o.yaml", owned("a", "u1")).put("z.yaml", owned("a", "u2")).pass(5 * second)
+	require.Equal(t, "+a/u1; synced; +a/u2", w.changes())
+	clear(w.fail)
+	w.put("o.yaml", owned("a", "u1")).put("p.yaml", owned("b", "u1")).pass(30 * second)
+	require.Empty(t, w.changes())
+	require.True(t, w.troubles()["Pod default/a"].Held)
+	w.rm("z.yaml").rm("p.yaml").pass(5 * second)
+	require.Equal(t, "-a/u2", w.changes())
+	require.Empty(t, w.troubles())
 }

@@ -40,26 +40,12 @@ type holder struct {
 	id    id
 	where string
 	moves bool // it was served so far, is in no file, and may be in this one, which is bad or does not count yet
-	// file is that of a newcomer, "" for all others.
-	file string
+	title title
+	file  string // "" for what no file holds
 }
 
 func byName(i id) id { return id{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name} }
 func byUID(i id) id  { return id{Kind: i.Kind, UID: i.UID} }
-
-// title is how good the claim of an object to its name and uid is.
-type title uint8
-
-const (
-	counted title = iota // it counted so far, in this file
-	// it counted so far, in another file; or it is in one that counted in the last run, whose copy is lost; at a start:
-	// it is in the copy of an earlier content.
-	hasMoved
-	// it counted in the last run, and its file is gone if the next reading agrees: it need not come up, and has its
-	// name and uid.
-	isGoing
-	isNew
-)
 
 // resolve puts the files together, of which some have changed. Of two objects with one name, or with one uid, the one
 // counts that was served so far, in the file in which it was, else the first, files in the order of their names. What
@@ -74,7 +60,7 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 		map[string][]hal.Trouble{}
 	r.findBad()
 	before := r.before()
-	for _, t := range []title{counted, hasMoved, isGoing, isNew} {
+	for _, t := range []title{counted, hasMoved, isGoing, isHere, isNew} {
 		for _, name := range r.names {
 			r.enter(name, t)
 		}
@@ -141,27 +127,6 @@ func (r *resolver) before() map[id]object {
 	return all
 }
 
-// titleOf is that of an object in a file. A start knows which did not count, of the content that counted.
-func (r *resolver) titleOf(obj object, name string, f file) title {
-	was, served := r.state.objects.base[obj.id]
-	switch {
-	case f.going && !r.state.served:
-		return isGoing
-	case !r.starts && r.state.going[obj.id]:
-		return hasMoved
-	case r.starts && slices.Contains(f.refused, obj.id):
-		return isNew
-	case !r.starts && !served:
-		if was := r.state.files.base[name]; was.lost && !slices.Contains(was.refused, obj.id) {
-			return hasMoved
-		}
-		return isNew
-	case r.starts && f.lost, !r.starts && was.file != name:
-		return hasMoved
-	}
-	return counted
-}
-
 // enter takes in the objects of a file with such a title.
 func (r *resolver) enter(name string, with title) {
 	f := r.state.files.of(name)
@@ -180,36 +145,36 @@ func (r *resolver) enter(name string, with title) {
 			r.disputes[name] = append(r.disputes[name],
 				hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
 		}
-		if why, waits := r.waitsForLost(obj.id, name, f); with == isNew && waits {
+		if why, waits := r.waitsForLost(obj.id, name, f); with >= isHere && waits {
 			r.refused[name] = append(r.refused[name], obj.id)
 			if why != "" {
 				trouble("%s", why)
 			}
 			continue
 		}
+		first, isNamed := r.named[byName(obj.id)]
+		owner, isOwned := r.owned[byUID(obj.id)]
 		dispute := func(with holder, format string, args ...any) {
 			r.refused[name] = append(r.refused[name], obj.id)
 			switch {
-			case r.state.lostRecord && with.file != "" && with.id != obj.id:
-				const neither = "has the name or the uid of the object in %s, and the record of which of the two counted " +
-					"is lost, so neither counts; remove one of them"
-				trouble(neither, with.where)
-				r.withdraw(with, fmt.Sprintf(neither, where))
 			case !with.moves:
 				trouble(format, args...)
 			case r.state.files.of(with.where).problem != "": // otherwise the next reading decides
 				trouble("has the uid of %s, which %s may hold, and that is bad: correct or remove that file",
 					with.id, r.o.Dir+"/"+with.where)
 			}
-			if with.id != obj.id {
-				r.disputed[byName(obj.id)], r.disputed[byUID(obj.id)], r.contested[byName(with.id)] = where,
-					where, where
-			}
+			r.contests(with, obj.id, where)
 		}
-		first, isNamed := r.named[byName(obj.id)]
-		owner, isOwned := r.owned[byUID(obj.id)]
 		pod, isPod := obj.value.(*corev1.Pod)
+		rivals := r.rivals(obj.id, with)
 		switch {
+		case len(rivals) > 0:
+			r.refused[name] = append(r.refused[name], obj.id)
+			trouble(neither, rivals[0].where)
+			for _, rival := range rivals {
+				r.withdraw(rival, fmt.Sprintf(neither, where))
+				r.contests(rival, obj.id, where)
+			}
 		case isNamed:
 			dispute(first, "is also in %s, which counts; remove one of them", first.where)
 		case isOwned:
@@ -223,67 +188,21 @@ func (r *resolver) enter(name string, with title) {
 			obj.file = name
 			r.objects[obj.id] = obj
 		}
-		if !isNamed && !isOwned {
-			h := holder{id: obj.id, where: where}
-			if with == isNew {
-				h.file = name
-			}
-			r.has(h)
+		// Who was served so far keeps its uid, also if another has its name by now.
+		if isFree := !isNamed && !isOwned; isFree || len(rivals) > 0 || with < isHere {
+			r.has(holder{id: obj.id, where: where, title: with, file: name}, isNamed, isOwned)
 		}
 	}
 }
 
-// waitsForLost reports whether a newcomer in a file does not count as long as a lost file may have its name or its uid,
-// and why if that is bad: otherwise the next reading decides.
-func (r *resolver) waitsForLost(key id, name string, f file) (why string, waits bool) {
-	if len(r.lost) > 0 && slices.Contains(f.refused, key) {
-		// it did not count in the last run: once all that did is read, it is seen whether it does now
-		if bad := r.badLost(); bad != "" {
-			why = "did not count in the last run, and what counted then may be in " + bad +
-				", which is bad: correct or remove that file"
-		}
-		return why, true
+// has gives an object its name and its uid, but for what another has.
+func (r *resolver) has(h holder, isNamed, isOwned bool) {
+	if !isNamed {
+		r.named[byName(h.id)] = h
 	}
-	lost := r.comesAfter(key)
-	if lost == "" || lost == name {
-		return "", false
+	if !isOwned {
+		r.owned[byUID(h.id)] = h
 	}
-	if r.state.files.of(lost).problem != "" {
-		why = "waits for " + r.o.Dir + "/" + lost +
-			", which counted in the last run, may have its name or its uid, and is bad: correct or remove that file"
-	}
-	return why, true
-}
-
-// comesAfter is the lost file that may have the name or the uid of a newcomer, "" if there is none.
-func (r *resolver) comesAfter(key id) string {
-	for _, name := range r.lost {
-		f := r.state.files.of(name)
-		if isAny := f.isOpaque(); isAny && key.Kind == "Pod" && r.misses() || !isAny && f.mayHold(key, true) {
-			return name
-		}
-	}
-	return ""
-}
-
-// misses reports whether a pod was on the node before this run that no file names.
-func (r *resolver) misses() bool {
-	return slices.ContainsFunc(r.left, func(uid string) bool {
-		return len(r.state.holders.of(id{Kind: "Pod", UID: uid})) == 0
-	})
-}
-
-func (r *resolver) has(h holder) { r.named[byName(h.id)], r.owned[byUID(h.id)] = h, h }
-
-// withdraw has a newcomer not count, and nobody else get its name and its uid.
-func (r *resolver) withdraw(h holder, why string) {
-	if _, counts := r.objects[h.id]; !counts {
-		return
-	}
-	delete(r.objects, h.id)
-	r.refused[h.file] = append(r.refused[h.file], h.id)
-	r.disputes[h.file] = append(r.disputes[h.file],
-		hal.Trouble{Where: r.o.Dir + "/" + h.file + ": " + h.id.String(), Problem: h.where + " " + why})
 }
 
 // reserve keeps the name, if nobody has it, and the uid of an object that counted in the last run, if its file went
@@ -316,7 +235,7 @@ func (r *resolver) reserveMoving(before map[id]object) {
 		for _, name := range r.bad {
 			f, h := r.state.files.of(name), holder{id: key, where: name, moves: true}
 			if f.problem == "" && !isNamed && f.mayHold(key, true) {
-				r.has(h)
+				r.has(h, false, false)
 				break
 			}
 			if f.problem != "" && f.mayHold(key, r.isUIDOfName(key)) && (!isReplaced || f.mentions(key.UID)) {

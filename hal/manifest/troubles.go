@@ -107,8 +107,9 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 func (r reader) strays(in dirID, f file) string {
 	here, was := in.String(), f.was.String()
 	switch {
-	case f.was == (dirID{}): // an earlier version has not written it down
-		was = ""
+	case f.was == (dirID{}): // the ledger could not be written, or an earlier version had none
+		return "is not there, and volnode has lost the record of the directory in which it was seen last" + r.served(f) +
+			"; restore the file, or " + acceptIt
 	case was == here:
 		was = " (the same, made or mounted another time)"
 	default:

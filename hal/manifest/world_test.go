@@ -46,8 +46,9 @@ type world struct {
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
 	owner   Owner
-	isBare  bool // nothing of an earlier run is on the node
-	gathers int  // how many copies without a form are put together
+	left    []string // uids of pods of which something is on the node
+	isBare  bool     // nothing of an earlier run is on the node
+	gathers int      // how many copies without a form are put together
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
 	written int // changes of the cache so far
@@ -95,6 +96,9 @@ func (w *world) start() *world {
 		Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare },
 		gathers: w.gathers,
 	})
+	if w.left != nil {
+		w.cloud.(*Cluster).o.LeftPods = func() []string { return slices.Clone(w.left) }
+	}
 	if w.owner != (Owner{}) {
 		w.cloud.(*Cluster).o.Owner = func() Owner { return w.owner }
 	}

@@ -180,7 +180,7 @@ var sources = []Mutant{
 	{
 		"it counts for nothing that a pod is accepted to be gone", "L4, what is asked is heard",
 		"hal/manifest.Cluster.Accept",
-		"return slices.Contains(unnamed, uid) })", `return uid == "" })`,
+		"return slices.Contains(going, uid) })", `return uid == "" })`,
 	},
 	{
 		"another directory is known by its device", "S1, another directory says nothing", "hal/manifest.dirID.is",
@@ -341,7 +341,7 @@ var sources = []Mutant{
 	},
 	{
 		"whose file was renamed while volnode was down has no name", "S1", "hal/manifest.state.resolve",
-		"{counted, hasMoved, isGoing, isNew}", "{counted, hasMoved, isNew}",
+		"{counted, hasMoved, isGoing, isHere, isNew}", "{counted, hasMoved, isHere, isNew}",
 	},
 	{
 		"copies in a pack are forgotten by a start", "S1, the next run knows what this one served",
@@ -384,7 +384,7 @@ var sources = []Mutant{
 	},
 	{
 		"a newcomer comes before who was served", "S1, a uid has one pod", "hal/manifest.state.resolve",
-		"{counted, hasMoved, isGoing, isNew}", "{isNew, counted, hasMoved, isGoing}",
+		"{counted, hasMoved, isGoing, isHere, isNew}", "{isHere, isNew, counted, hasMoved, isGoing}",
 	},
 	{
 		"who waits for a uid takes it while its pod moves", "S1, a file that does not count yet may hold what it names",
@@ -393,8 +393,7 @@ var sources = []Mutant{
 	},
 	{
 		"without a record the first of two manifests counts", "L4, a lost record decides nothing",
-		"hal/manifest.resolver.enter",
-		`case r.state.lostRecord && with.file != ""`, `case r.starts && with.file != ""`,
+		"hal/manifest.resolver.rivals", "!r.state.lostRecord || with < isHere", "!r.starts || with < isHere",
 	},
 	{
 		"who counted without a copy is a newcomer", "S1, the next run knows what this one served",
