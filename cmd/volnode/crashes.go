@@ -35,7 +35,7 @@ type crashes struct {
 	dir     string
 	runtime hal.Runtime
 	crashRecord
-	hasStack bool // the last crash wrote its stack to the crash log
+	stackIn string // the file that ends with the stack of the last crash; "" if that wrote none
 }
 
 // crashRecord is the content of the file.
@@ -50,47 +50,69 @@ func (c *crashes) path() string    { return filepath.Join(c.dir, "running") }
 func (c *crashes) logPath() string { return filepath.Join(c.dir, "crash.log") }
 
 // beginRun reads how the last run ended, and has the stack of a crash of this one written to the crash log as well as
-// to standard error. The first start of a root directory has no place for either yet. The error is for the log alone.
+// to standard error. The first start of a root directory has no place for either yet. A crash of this run may not be
+// reported if there is an error; no volume waits for that.
 func beginRun(rootDir string, r hal.Runtime) (*crashes, error) {
 	c := &crashes{dir: filepath.Join(rootDir, "volnode"), runtime: r}
-	data, err := readShort(c.path())
+	if _, err := os.Lstat(c.dir); errors.Is(err, os.ErrNotExist) {
+		return c, nil
+	}
+	data, readErr := readShort(c.path())
 	var last crashRecord
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		return c, err
-	case json.Unmarshal(data, &last) != nil || last.Boot != r.BootID(): // a reboot, or a power cut, is no crash
-	default:
+	// A reboot or a power cut is no crash.
+	if readErr == nil && json.Unmarshal(data, &last) == nil && last.Boot == r.BootID() {
 		c.crashRecord = last
 		c.All++
 		c.At = append(c.At, r.Now())
 		c.At = c.At[max(0, len(c.At)-maxCrashes):]
 	}
+	if errors.Is(readErr, os.ErrNotExist) {
+		readErr = nil
+	}
 	c.Boot = r.BootID()
+	logErr := c.beginLog()
+	data, err := json.Marshal(c.crashRecord)
+	if err == nil {
+		err = replaceFile(c.path(), data)
+	}
+	return c, errors.Join(readErr, logErr, err)
+}
+
+// beginLog opens the crash log, moves it aside if it is long, and finds the stack of the last crash.
+func (c *crashes) beginLog() error {
 	size, err := c.openLog()
-	if errors.Is(err, os.ErrNotExist) { // there is no directory yet
-		return c, nil
+	if err != nil {
+		return err
 	}
-	c.hasStack = size > c.Log
-	c.Log = size
-	if size > maxCrashLog {
-		err = errors.Join(err, os.Rename(c.logPath(), c.logPath()+".1"))
-		c.Log, _ = c.openLog()
+	if size > c.Log && len(c.At) > 0 {
+		c.stackIn = c.logPath()
 	}
-	data, _ = json.Marshal(c.crashRecord) // it has no value that could not be written
-	return c, errors.Join(err, replaceFile(c.path(), data))
+	if c.Log = size; size <= maxCrashLog {
+		return nil
+	}
+	if err := os.Rename(c.logPath(), c.logPath()+".1"); err != nil {
+		return err
+	}
+	if c.stackIn != "" {
+		c.stackIn += ".1"
+	}
+	c.Log, err = c.openLog()
+	return err
 }
 
 // openLog has Go's runtime write to the crash log what it writes of a crash, and returns how much is there already.
 func (c *crashes) openLog() (int64, error) {
+	if info, err := os.Lstat(c.logPath()); err == nil && !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s is no regular file: remove it", c.logPath())
+	}
 	f, err := os.OpenFile(c.logPath(), os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
-		return c.Log, err
+		return 0, err
 	}
 	defer f.Close() // the runtime has a descriptor of its own
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return c.Log, errors.Join(err, fmt.Errorf("%s is no file", c.logPath()))
+	if err != nil {
+		return 0, err
 	}
 	return info.Size(), debug.SetCrashOutput(f, debug.CrashOptions{})
 }
@@ -126,7 +148,11 @@ func replaceFile(path string, data []byte) error {
 }
 
 // end says that this run was stopped, or refused to start.
-func (c *crashes) end() { _ = os.Remove(c.path()) } // else the next start counts a crash too many
+func (c *crashes) end(log *slog.Logger) {
+	if err := os.Remove(c.path()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		log.Warn("cannot note that volnode was stopped; the next start takes this end for a crash", "error", err)
+	}
+}
 
 // note says what people should know of the recent crashes, "" if there was none.
 func (c *crashes) note() string {
@@ -144,8 +170,8 @@ func (c *crashes) note() string {
 		return ""
 	}
 	why := "a signal such as SIGKILL, or a lack of memory, ended it: see the log of the kernel and of the service manager"
-	if c.hasStack {
-		why = "the stack is at the end of " + c.logPath() + ": report it"
+	if c.stackIn != "" {
+		why = "the stack is at the end of " + c.stackIn + ": report it"
 	}
 	return fmt.Sprintf("volnode crashed %s in the last %d minutes, the last time %s ago; mounts stayed, and it went on "+
 		"from its journal; %s", plural(n, "time"), recently/time.Minute, last.Round(time.Second), why)
@@ -154,7 +180,7 @@ func (c *crashes) note() string {
 // tell logs what the start has learned of the runs before.
 func (c *crashes) tell(log *slog.Logger, err error) {
 	if err != nil {
-		log.Warn("cannot note that volnode runs; a crash will not be reported", "error", err)
+		log.Warn("cannot note that volnode runs; a crash, or its stack, may not be reported", "error", err)
 	}
 	note := c.note()
 	switch {

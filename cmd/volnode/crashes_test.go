@@ -17,6 +17,15 @@ func (r *rig) crash(s syscall.Signal) {
 	<-r.daemon.done
 }
 
+// runOnce is a run that has made the agent's own directory, and was stopped.
+func (r *rig) runOnce() {
+	r.t.Helper()
+	r.start()
+	r.until(`"msg":"all sources synced"`)
+	status, _ := r.stop(syscall.SIGTERM)
+	require.Zero(r.t, status)
+}
+
 func (r *rig) crashLog() string {
 	r.t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.root(), "volnode", "crash.log"))
@@ -67,27 +76,39 @@ func TestACrashChangesNoMountAndIsShown(t *testing.T) {
 	r.start()
 	require.NotContains(t, r.must("status"), "crashed")
 	require.Contains(t, r.daemon.logged(), "cannot note that volnode runs")
+	require.Contains(t, r.daemon.logged(), "crash.log is no regular file: remove it")
+
+	// A directory can't be replaced: the stack of a crash is there all the same.
+	r.crash(syscall.SIGKILL)
+	for _, name := range []string{"running", "crash.log"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(r.root(), "volnode", name)))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(r.root(), "volnode", "running", "x"), 0o700))
+	r.start()
+	r.crash(syscall.SIGABRT)
+	require.Contains(t, r.crashLog(), "SIGABRT: abort")
+	r.start()
+	status, _ = r.stop(syscall.SIGTERM)
+	require.Zero(t, status)
+	require.Contains(t, r.daemon.logged(), "cannot note that volnode was stopped")
 }
 
 func TestTheCrashLogIsBounded(t *testing.T) {
 	r := newRig(t)
-	r.start()
-	r.until(`"msg":"all sources synced"`)
-	status, _ := r.stop(syscall.SIGTERM)
-	require.Zero(t, status)
+	r.runOnce()
 	path := filepath.Join(r.root(), "volnode", "crash.log")
-	require.NoError(t, os.WriteFile(path, make([]byte, maxCrashLog+1), 0o600))
+	require.NoError(t, os.WriteFile(path, make([]byte, maxCrashLog), 0o600))
+	r.start()
+	require.Len(t, r.crashLog(), maxCrashLog)
+	r.crash(syscall.SIGABRT)
 	r.start()
 	require.Empty(t, r.crashLog())
-	require.FileExists(t, path+".1")
+	require.Contains(t, r.must("status"), "the stack is at the end of "+path+".1: report it")
 }
 
 func TestARefusedStartIsNoCrash(t *testing.T) {
 	r := newRig(t)
-	r.start()
-	r.until(`"msg":"all sources synced"`)
-	status, _ := r.stop(syscall.SIGTERM)
-	require.Zero(t, status)
+	r.runOnce()
 	require.NoError(t, os.WriteFile(filepath.Join(r.root(), "volnode", "identity"), []byte(`{"version":99}`), 0o600))
 	require.Equal(t, exitConfig, r.ask(r.runArgs()...).status)
 	require.NoFileExists(t, filepath.Join(r.root(), "volnode", "running"))

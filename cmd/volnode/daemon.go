@@ -99,11 +99,10 @@ func serve(c configuration, traceFile string) error {
 	if err != nil {
 		return err
 	}
-	if d.crashes, err = beginRun(c.RootDir, d.runtime); err != nil || len(d.crashes.At) > 0 {
-		d.crashes.tell(d.log, err)
-	}
+	d.crashes, err = beginRun(c.RootDir, d.runtime)
+	d.crashes.tell(d.log, err)
 	err = d.run(host, control)
-	d.crashes.end() // not deferred: a panic ends the run, too
+	d.crashes.end(d.log) // not deferred: a panic ends the run, too
 	return err
 }
 

@@ -261,9 +261,9 @@ func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.
 // Remembered calls f with the key and parameters of each rung that is down, and of which a setup that was answered with
 // an error is remembered: what comes to stand there is its effect. Where another volume has the place by now, that is
 // so of what is not the mount beside: the fingerprint of that volume, if it is up. If it is in doubt it may be its own,
-// unless it is Blocked: its driver lets go of it, and what is there is not its own; or its filesystem has failed under
-// containers, and no call for it may act. Of those that changed after the
-// Step numbered since, nothing that was read then tells. Only those above, at and below some paths; nil is all.
+// unless it is Blocked: its driver lets go of it, and what is there is not its own; or unless its filesystem failed. Of
+// those that changed after the Step numbered since, nothing that was read then tells. Only those above, at and below
+// some paths; nil is all.
 func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path, siblings string)) {
 	for _, r := range c.concerned(paths, true) {
 		if !r.awaitsEffect() || r.changed > since {
@@ -278,7 +278,8 @@ func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path
 	}
 }
 
-// hasFailedThere: the filesystem of r has failed since it came up, and nothing but its mount is of r.
+// hasFailedThere: the filesystem of r has failed since it came up, and no setup of r may act: of what is at its path,
+// only the mount of its fingerprint is its own.
 func (r *rung) hasFailedThere() bool {
 	return r.trust == failed && r.fingerprint != "" && r.bound(SetUp) == 0
 }

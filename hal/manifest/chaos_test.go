@@ -15,9 +15,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is people, deaths and full disks in any order, against a model of what must be served: what people mean is
-// never told to be gone, Synced never comes without it, nobody takes its uid, and once all is in order it is all that is
-// served.
+// This file is people, deaths and full disks in any order, against a model of what must be served: the reader never
+// removes what people want, sends no Synced without it, and gives its uid to nobody else. Once all is in order it
+// serves that and nothing else.
 
 // chaos is a world and what people mean with it.
 type chaos struct {
@@ -118,7 +118,7 @@ func (c *chaos) look() {
 				id := hal.IdentityOf(o)
 				c.left = slices.DeleteFunc(c.left, func(uid string) bool { return uid == id.UID })
 				if delete(c.served, id); c.isMeant(id) && c.settled[id] {
-					c.fails("%s is told to be gone, and is meant to be there", id)
+					c.fails("the reader removes %s, which people want", id)
 				}
 			}
 			for _, o := range e.Applied {
@@ -131,7 +131,7 @@ func (c *chaos) look() {
 			}
 			for id := range c.settled {
 				if !c.served[id] && !c.hasFormer(id) {
-					c.fails("all is told, and not %s, which is meant to be there; troubles: %v", id, c.troubles())
+					c.fails("Synced comes before %s, which people want; troubles: %v", id, c.troubles())
 				}
 			}
 		}
@@ -161,7 +161,7 @@ func (c *chaos) takes(id hal.Identity) {
 	isBlind := c.isLossy && (len(c.actual) > 0 || c.former[id])
 	for other := range c.settled {
 		if other != id && other.UID == id.UID && !isBlind {
-			c.fails("%s is served, and %s has its uid and is meant to be there", id, other)
+			c.fails("the reader serves %s, and people want %s, which has that uid", id, other)
 		}
 	}
 	c.former[id] = true
@@ -395,10 +395,7 @@ func (c *chaos) endsWell() {
 	}
 	c.says("all is put in order")
 	c.lives(5*time.Minute, 0)
-	for range 2 {
-		if !c.mayAsk() {
-			break
-		}
+	if c.mayAsk() {
 		c.says("somebody accepts what is missing")
 		c.cloud.(*Cluster).Accept()
 		c.lives(5*time.Minute, 0)
@@ -411,7 +408,7 @@ func (c *chaos) endsWell() {
 	}
 	isSynced := slices.Contains(c.raw, hal.ClusterEvent(hal.Synced{Source: Source}))
 	if !maps.Equal(want, c.served) || len(c.troubles()) > 0 || !isSynced {
-		c.fails("in the end %v is meant, %v is served; troubles: %v", want, c.served, c.troubles())
+		c.fails("in the end people want %v, and the reader serves %v; troubles: %v", want, c.served, c.troubles())
 	}
 }
 

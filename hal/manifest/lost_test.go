@@ -95,8 +95,8 @@ func TestAnOlderCopyTakesNothingFromWhatDidNotChange(t *testing.T) {
 	require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/a"].Problem, "which counts; remove one of them")
 }
 
-// A file is accepted as removed, and a pod whose copy is lost. Nobody is asked once more about the pod of the file, by its
-// uid.
+// A person accepts that a file is removed, and with it a pod whose copy is lost. volnode does not ask once more about
+// the pod of the file by its uid.
 func TestWhoAcceptsAMissingFileIsAskedOnce(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", pod("b")).put("c.yaml", owned("c", "u3")).startBare()
 	w.left = []string{"u1", "u3"}
@@ -106,5 +106,23 @@ func TestWhoAcceptsAMissingFileIsAskedOnce(t *testing.T) {
 	w.pass(5 * second)
 	require.Contains(t, w.raw, hal.Synced{Source: Source})
 	require.Contains(t, w.changes(), "-a/u1")
+	require.Empty(t, w.troubles())
+}
+
+// The copy of a manifest is lost, and while no volnode runs its pod moves to a file that can't be read: it is not gone,
+// though each file that held it counts again, also after one more start.
+func TestAPodWhoseCopyIsLostMayBeInAFileThatCannotBeRead(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("n.yaml", owned("n", "u2")).startBare()
+	w.put("a.yaml", owned("n", "u2")).put("n.yaml", owned("a", "u1")).loses("a.yaml")
+	w.left, w.fail["read "+dir+"/n.yaml"] = []string{"u1", "u2"}, errno("read", "n.yaml", syscall.EIO)
+	for range 2 {
+		w.start().pass(30 * second)
+		require.NotContains(t, w.raw, hal.Synced{Source: Source})
+		require.Contains(t, w.troubles()[podsOnNode].Problem, "no manifest names pod u1")
+	}
+	clear(w.fail)
+	w.changed().pass(60 * second)
+	require.ElementsMatch(t, []string{"u1", "u2"}, w.served())
+	require.Contains(t, w.raw, hal.Synced{Source: Source})
 	require.Empty(t, w.troubles())
 }

@@ -163,10 +163,11 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	c.accepted = accepted{c.state.in, c.state.missing()}
 	// What is behind a path is not known, so nobody accepts that it goes.
 	unnamed := slices.DeleteFunc(slices.Clone(c.state.unnamed), isPath)
+	// Nobody is asked once more, by uid, about what a missing file held, or keeps because its copy is lost.
 	going := slices.Clone(unnamed)
 	for _, name := range c.accepted.files {
-		for _, o := range c.state.files.of(name).objects {
-			going = append(going, o.id.UID) // nobody is asked about it once more by its uid
+		for _, o := range slices.Concat(c.state.files.of(name).objects, c.state.kept) {
+			going = append(going, o.id.UID)
 		}
 	}
 	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(going, uid) })

@@ -97,8 +97,8 @@ func (r *resolver) contests(with holder, key id, where string) {
 	}
 }
 
-const neither = "has the name or the uid of the object in %s, and the record of which of the two counted is lost, so " +
-	"neither counts; remove one of them"
+const neither = "has the name or the uid of the object in %s; volnode has lost its record of which of them counted, " +
+	"so neither counts; remove one of them"
 
 // rivals are the newcomers that have the name or the uid of a newcomer with the same title, once the record is lost of
 // who counted: any of them may be the one that did.

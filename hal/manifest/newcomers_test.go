@@ -110,7 +110,7 @@ func TestWhoCountedWithoutACopyComesBeforeANewcomer(t *testing.T) {
 	}
 }
 
-// Of three newcomers one has the name of the second and one its uid, and the record of who counted is lost: none counts.
+// Of three newcomers one has the name of another and one its uid, and the record of who counted is lost: none counts.
 func TestOfThreeNewcomersNoneCountsWhileTheRecordIsLost(t *testing.T) {
 	for _, files := range [][3]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"c", "a", "b"}} {
 		w := newWorld(t).put(files[0]+".yaml", owned("a", "u1")).startBare()
@@ -142,8 +142,8 @@ func TestNobodyTakesTheUIDOfAPodWhoseFileCannotBeRead(t *testing.T) {
 	require.Equal(t, "+a/u1; synced", w.changes())
 }
 
-// A pod comes beside one whose file is bad, and has its name. Once that file is good again, a third one that has the uid
-// of the first does not get it.
+// A pod comes beside one whose file is bad, and has its name. Once that file is good again, a third pod does not get the
+// uid of the first.
 func TestWhoIsServedBesideAnotherKeepsItsUID(t *testing.T) {
 	w := newWorld(t).put("n.yaml", owned("a", "u1")).start()
 	w.fail["read "+dir+"/o.yaml"] = errno("read", "o.yaml", syscall.EIO)
@@ -156,4 +156,17 @@ func TestWhoIsServedBesideAnotherKeepsItsUID(t *testing.T) {
 	w.rm("z.yaml").rm("p.yaml").pass(5 * second)
 	require.Equal(t, "-a/u2", w.changes())
 	require.Empty(t, w.troubles())
+}
+
+// A pod is kept because another manifest claims its name, and one of that name comes after it. Its uid is its own while
+// it moves to another file.
+func TestOfTwoPodsWithOneNameEachKeepsItsUIDAsItMoves(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u0")).startBare()
+	w.put("z.yaml", owned("a", "u3")).pass(second)
+	w.put("a.yaml", owned("a", "u1")).pass(second)
+	w.put("b.yaml", owned("b", "u1")).pass(second)
+	require.Equal(t, "+a/u0; synced; +a/u1", w.changes())
+	w.rm("a.yaml").put("c.yaml", owned("a", "u1")).pass(200 * time.Millisecond)
+	w.put("c.yaml", "kind: [\n").pass(5 * second)
+	require.NotContains(t, w.changes(), "/u1")
 }

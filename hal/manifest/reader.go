@@ -186,6 +186,7 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.lostRecord && !this.known)
 	}
 	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown, left: r.left}, f.state.unresolved())
+	f.state.lostRecord = f.state.lostRecord || r.losesPod(f)
 	isUnknown = isUnknown || f.state.lostRecord && f.state.isUndecided()
 	f.state.served = true
 	f.unconfirmed = f.unconfirmed || len(f.state.going) > 0 // the next reading finds who has their names
@@ -218,6 +219,15 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		before.keeping, before.wrote = f.state.keeping, f.state.wrote
 		f.state, f.synced, f.whole = before, false, true
 	}
+}
+
+// losesPod reports whether a file has just come to count whose copy is lost, and a pod of before this run is in no
+// manifest that can be read: that file may have held it, and it may be in one that can't be read now.
+func (r reader) losesPod(f *finding) bool {
+	isRead := func(name string) bool { return !f.state.files.of(name).lost }
+	isBad := func(name string) bool { this := f.state.files.of(name); return this.problem != "" && this.isOpaque() }
+	return slices.ContainsFunc(r.before.lost(), isRead) && slices.ContainsFunc(f.state.restlessly(), isBad) &&
+		slices.ContainsFunc(r.left, func(uid string) bool { return !f.state.hasPod(uid) })
 }
 
 // unnamed returns the pods of before this run that no manifest names, if what an earlier run knew of the manifests is

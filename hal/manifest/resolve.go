@@ -234,8 +234,8 @@ func (r *resolver) reserveMoving(before map[id]object) {
 		})
 		for _, name := range r.bad {
 			f, h := r.state.files.of(name), holder{id: key, where: name, moves: true}
-			if f.problem == "" && !isNamed && f.mayHold(key, true) {
-				r.has(h, false, false)
+			if f.problem == "" && f.mayHold(key, !isNamed || r.isUIDOfName(key)) {
+				r.has(h, isNamed, false)
 				break
 			}
 			if f.problem != "" && f.mayHold(key, r.isUIDOfName(key)) && (!isReplaced || f.mentions(key.UID)) {

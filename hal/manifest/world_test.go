@@ -46,7 +46,7 @@ type world struct {
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
 	owner   Owner
-	left    []string // uids of pods of which something is on the node
+	left    []string // uids of pods that have volumes on the node
 	isBare  bool     // nothing of an earlier run is on the node
 	gathers int      // how many copies without a form are put together
 	// deathIn: the agent dies before its so many-th write from now on.

@@ -433,7 +433,8 @@ func removed(r *world.Run, e *sim.Effect) {
 		}
 	}
 	if e.Kind == sim.EffectRemovedTree && !strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
-		r.Fail("S1", e.Kind.String(), e.Path, "the agent deletes everything below "+e.Path+", which is no volume that it may delete")
+		r.Fail("S1", e.Kind.String(), e.Path,
+			"the agent deletes everything below "+e.Path+", which is no volume that it may delete")
 	}
 	if strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
 		takesDirectory(r, e)

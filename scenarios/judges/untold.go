@@ -88,7 +88,7 @@ func mustNotice(r *world.Run, p *world.Place) {
 		!isDown || b.IsWanted {
 		return
 	}
-	isAnothers := false // for all that can be known a call for another volume has made it, sent or only intended
+	isAnothers := false // a call for another volume, sent or only intended, may have made it
 	r.Core.Beliefs(func(o core.Belief) {
 		q := r.Places[o.Key]
 		isOther := q == nil && o.Path == p.Path || q != nil && q.Path == p.Path && q.Thing != p.Thing

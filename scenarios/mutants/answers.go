@@ -97,7 +97,8 @@ var answers = []Mutant{
 	},
 	{
 		"an answered call is not looked for where the next volume is", "S13, laws 3.3", "engine/core.Core.Remembered",
-		"case o.op == nil && o.changed <= since && (o.state == Present || o.blocked || o.hasFailedThere()):", "case o == r:",
+		"case o.op == nil && o.changed <= since && (o.state == Present || o.blocked || o.hasFailedThere()):",
+		"case o == r:",
 	},
 	{
 		"a start takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core.Core.recallEffects",

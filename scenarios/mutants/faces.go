@@ -93,17 +93,17 @@ var faces = []Mutant{
 	},
 	{
 		"a volume that waits for the end of its containers only waits",
-		"who waits is told for what", "engine.condition",
+		"a status says what a volume waits for", "engine.condition",
 		`case v.IsHeldBack:
 			return Degraded`, `case v.IsHeldBack:
 			return Waiting`,
 	},
 	{
-		"what is not tried again is the reason", "who waits is told for what", "engine/core.Core.viewOf",
+		"what is not tried again is the reason", "a status says what a volume waits for", "engine/core.Core.viewOf",
 		"v.Reason = r.lost", "v.Reason = r.reason",
 	},
 	{
-		"the reason of what ends in doubt is dropped", "S35, who waits is told for what", "engine/core.Core.complete",
+		"the reason of what ends in doubt is dropped", "S35, a status says what a volume waits for", "engine/core.Core.complete",
 		`if res.Outcome != hal.Done {
 			c.setBack(`,
 		`if res.Outcome == hal.Unknown && !res.Fenced {
@@ -114,7 +114,7 @@ var faces = []Mutant{
 			c.setBack(`,
 	},
 	{
-		"an undo that is done drops the reason of its setup", "who waits is told for what", "engine/core.Core.viewOf",
+		"an undo that is done drops the reason of its setup", "a status says what a volume waits for", "engine/core.Core.viewOf",
 		"v.Reason = r.up.why", `v.Reason = ""`,
 	},
 	{

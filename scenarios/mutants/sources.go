@@ -293,12 +293,12 @@ var sources = []Mutant{
 		"len(m.own.damage)+len(s.Records)+", "len(m.own.damage)+",
 	},
 	{
-		"a call that can't be sent does not tell what its driver lacks", "L4, who waits is told for what",
+		"a call that can't be sent does not tell what its driver lacks", "L4, a status says what a volume waits for",
 		"engine.registry.reached",
 		"case !isUnsent || v.Actor", "case isUnsent || v.Actor",
 	},
 	{
-		"a call in doubt is not named", "L4, who waits is told for what", "engine/core.Core.fenceOff",
+		"a call in doubt is not named", "L4, a status says what a volume waits for", "engine/core.Core.fenceOff",
 		"name: res.Call, code: res.Code,", "",
 	},
 	{
@@ -389,7 +389,7 @@ var sources = []Mutant{
 	{
 		"who waits for a uid takes it while its pod moves", "S1, a file that does not count yet may hold what it names",
 		"hal/manifest.resolver.reserveMoving",
-		`f.problem == "" && !isNamed && f.mayHold(key, true)`, `f.problem == "" && !isNamed && r.starts`,
+		`f.problem == "" && f.mayHold(key, !isNamed || r.isUIDOfName(key))`, `f.problem == "" && r.starts`,
 	},
 	{
 		"without a record the first of two manifests counts", "L4, a lost record decides nothing",

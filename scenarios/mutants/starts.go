@@ -104,7 +104,7 @@ var starts = []Mutant{
 		"if b.recorded || !b.foundOnDisk || !b.Intent {", "if b.recorded || b.foundOnDisk || !b.Intent {",
 	},
 	{
-		"a start does not say which directory is none", "who waits is told for what", "engine.starting.start",
+		"a start does not say which directory is none", "a status says what a volume waits for", "engine.starting.start",
 		"if misplaced := s.misplaced(err); misplaced != nil {", "if misplaced := s.misplaced(nil); misplaced != nil {",
 	},
 	{

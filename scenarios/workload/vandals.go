@@ -22,8 +22,8 @@ const (
 	leastNames, mostNames = 1_000, 1_000_000 // that containers write to a volume which they fill
 )
 
-// PlanFiles draws whether the containers of pod i fill such a volume with more files than one operation deletes, as deep
-// as they like.
+// PlanFiles draws whether the containers of pod i fill its volumes that are directories with more files than one
+// operation deletes, as deep as they like.
 func (g *Workload) PlanFiles(i int, name string) {
 	if !g.Pods[i].HasDirectory() || g.Pick("workload.files", name, 0, 12, 1) == 0 {
 		return
@@ -74,7 +74,7 @@ func (g *Workload) PlanVandals(i int, name string) {
 	})
 }
 
-// vandalises harms the volumes of a pod that are directories whose containers run. A cover is taken away again.
+// vandalises harms the volumes that are directories, of a pod whose containers run. A cover is taken away again.
 func vandalises(r *world.Run, p *world.Pod, what vandalism, lasts time.Duration) {
 	for _, u := range p.Given {
 		if !u.IsDirectory() {
