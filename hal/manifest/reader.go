@@ -221,11 +221,14 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 }
 
-// losesPod reports whether a file has just come to count whose copy is lost, and a pod of before this run is in no
-// manifest that can be read: that file may have held it, and it may be in one that can't be read now.
+// losesPod reports whether a file has just come to count whose copy is lost, and a pod of before this run is in no good
+// manifest: that file may have held it, and it may be in one that is bad now.
 func (r reader) losesPod(f *finding) bool {
 	isRead := func(name string) bool { return !f.state.files.of(name).lost }
-	isBad := func(name string) bool { this := f.state.files.of(name); return this.problem != "" && this.isOpaque() }
+	isBad := func(name string) bool {
+		this := f.state.files.of(name)
+		return this.problem != "" && (this.opaque || len(this.texts) > 0) // its uid may be made of a name in it
+	}
 	return slices.ContainsFunc(r.before.lost(), isRead) && slices.ContainsFunc(f.state.restlessly(), isBad) &&
 		slices.ContainsFunc(r.left, func(uid string) bool { return !f.state.hasPod(uid) })
 }
