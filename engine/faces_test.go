@@ -115,7 +115,9 @@ func TestWaitsSayWhatTheyWaitFor(t *testing.T) {
 	require.NotContains(t, up("uid-lost"), "scratch")
 	require.Contains(t, up(""), "UID is empty")
 	require.Contains(t, down(""), "UID is empty")
-	require.Empty(t, b.wrong(func(m *engine.VolumeManager) error { return m.WaitForAllPodsUnmount(nil, nil) })) //nolint:staticcheck // never over
+	require.Empty(t, b.wrong(func(m *engine.VolumeManager) error {
+		return m.WaitForAllPodsUnmount(nil, nil) //nolint:staticcheck // a nil context is never over
+	}))
 	require.Empty(t, b.wrong(func(m *engine.VolumeManager) error {
 		return m.WaitForAllPodsUnmount(b.w.Context(patience), []core.PodUID{"uid-bare", "uid-none"})
 	}))

@@ -61,8 +61,8 @@ func (s *starting) identify(
 	case known && id.MachineID == machine, known && machine == "":
 		return id, known, nil
 	case known && id.MachineID != "" && !s.cfg.AcceptMachine:
-		return id, known, refusal("the root directory %s belongs to machine-id %s, but this machine has %s: it is a copy, or "+
-			"the machine was reinstalled. Two machines that serve one volume destroy its data. If the other machine "+
+		return id, known, refusal("the root directory %s belongs to machine-id %s, but this machine has %s: it is a copy, "+
+			"or the machine was reinstalled. Two machines that serve one volume destroy its data. If the other machine "+
 			"is gone for good, start volnode run once with --accept-machine; else start with an empty root directory",
 			s.cfg.RootDir,
 			id.MachineID, machine)

@@ -110,9 +110,9 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 // Identity is whose root directory it is, once the node was read. Owner only.
 func (m *VolumeManager) Identity() identity.Identity { return m.starting.id }
 
-// LeftPods returns the uids of the pods of which something may be left, once the node was read: the journal has a record
-// of it, or it is on the disk, or it may be where nobody could look. A name that nobody could look at, and that does not
-// say of which pod it is, counts for each pod that may be behind it. Owner only.
+// LeftPods returns the uids of the pods of which something may be left, once the node was read: the journal has a
+// record of it, or it is on the disk, or it may be where nobody could look. A name that nobody could look at, and that
+// does not say of which pod it is, counts for each pod that may be behind it. Owner only.
 func (m *VolumeManager) LeftPods() (uids []string) {
 	for _, uid := range m.core.Left() {
 		uids = append(uids, string(uid))

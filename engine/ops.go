@@ -91,7 +91,8 @@ func (t *task) runs() {
 		// What it has asked for may still come.
 		t.res = core.Result{
 			Outcome: hal.Unknown, Fenced: true, Panicked: true, Blocked: true,
-			Reason: "defect of volnode: the operation panicked; volnode tries again every two minutes; report the stack in the log",
+			Reason: "defect of volnode: the operation panicked; volnode tries again every two minutes; " +
+				"report the stack in the log",
 		}
 	}
 	t.endOfWatch = t.of.places.watchMade(&t.op, &t.res, t.isWatched)

@@ -50,7 +50,9 @@ func TestReadyIsNotToldBeforeItIsRecorded(t *testing.T) {
 	b.w.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	mounted := func() (volumes map[string]engine.MountedVolume) {
-		b.w.Do(func() { volumes, _ = b.m.GetMountedVolumesForPod(nil, "uid-web") }) //nolint:staticcheck // a nil context is never over
+		b.w.Do(func() {
+			volumes, _ = b.m.GetMountedVolumesForPod(nil, "uid-web") //nolint:staticcheck // a nil context is never over
+		})
 		return volumes
 	}
 	data := b.status().Pods[0].Volumes[0]

@@ -5,8 +5,8 @@ import "github.com/volnode/volnode/hal"
 // mostWaiting bounds the events that wait while others are taken.
 const mostWaiting = 4096
 
-// stream takes events to who asks for them. One call of the sink is under way at a time, on a task; what comes meanwhile
-// waits for its end.
+// stream takes events to who asks for them. One call of the sink is under way at a time, on a task; what comes
+// meanwhile waits for its end.
 type stream struct {
 	runtime hal.Runtime
 	level   Level         // Config.EventLevel

@@ -14,7 +14,11 @@ func TestStatementsMeanThePodThatThereIs(t *testing.T) {
 	const pods = `---
 apiVersion: v1
 kind: Pod
-metadata: {namespace: default, name: web, uid: 5e0c3f5e-0000-4000-8000-000000000002, annotations: {volsim.volnode.dev/version: "2"}}
+metadata:
+  namespace: default
+  name: web
+  uid: 5e0c3f5e-0000-4000-8000-000000000002
+  annotations: {volsim.volnode.dev/version: "2"}
 spec:
   nodeName: node-1
   containers: [{name: app, image: app, volumeMounts: [{name: vol-a, mountPath: /data}]}]

@@ -71,7 +71,10 @@ func hangs(_ sim.ID, possible []sim.Fault) sim.Fault {
 }
 
 func sends(r *world.Run, id uint64, method string) {
-	e := sim.Effect{Kind: sim.EffectSent, Actor: "d", Run: 1, Call: id, Driver: "d", Volume: "v", Method: method, Key: theStage, Staging: stagePath}
+	e := sim.Effect{
+		Kind: sim.EffectSent, Actor: "d", Run: 1, Call: id, Driver: "d", Volume: "v", Method: method,
+		Key: theStage, Staging: stagePath,
+	}
 	e.At, e.Deadline = r.W.Now(), r.W.Now().Add(time.Minute)
 	if method == world.Publish || method == world.Unpublish {
 		e.Key, e.Target = thePublish, target
@@ -80,7 +83,10 @@ func sends(r *world.Run, id uint64, method string) {
 }
 
 func holds(r *world.Run, kind sim.EffectKind) {
-	e := sim.Effect{Kind: kind, Actor: "d", Run: 1, Driver: "d", Volume: "v", Method: world.Stage, Key: theStage, Staging: stagePath, Path: stagePath}
+	e := sim.Effect{
+		Kind: kind, Actor: "d", Run: 1, Driver: "d", Volume: "v", Method: world.Stage,
+		Key: theStage, Staging: stagePath, Path: stagePath,
+	}
 	if kind == sim.EffectPublished || kind == sim.EffectUnpublished {
 		e.Method, e.Key, e.Target, e.Path = world.Publish, thePublish, target, target
 	}
@@ -124,7 +130,9 @@ func TestChecksFire(t *testing.T) {
 		}},
 		"a claim of one pod published twice": {"S9", func(r *world.Run) {
 			r.Exclusive["d^v"] = true
-			r.List = append(r.List, &world.Place{Key: "another", IsPublish: true, IsHeld: true, Driver: "d", Volume: "v", Path: "/another"})
+			r.List = append(r.List, &world.Place{
+				Key: "another", IsPublish: true, IsHeld: true, Driver: "d", Volume: "v", Path: "/another",
+			})
 			holds(r, sim.EffectStaged)
 			sends(r, 1, world.Publish)
 		}},
@@ -165,8 +173,14 @@ func TestChecksFire(t *testing.T) {
 			sends(r, 1, world.Publish)
 			sends(r, 2, world.Unstage)
 		}},
-		"goes down while published":         {"S5", func(r *world.Run) { holds(r, sim.EffectPublished); holds(r, sim.EffectUnstaged) }},
-		"stage while an unstage may act":    {"S6", func(r *world.Run) { sends(r, 1, world.Unstage); sends(r, 2, world.Stage) }},
+		"goes down while published": {"S5", func(r *world.Run) {
+			holds(r, sim.EffectPublished)
+			holds(r, sim.EffectUnstaged)
+		}},
+		"stage while an unstage may act": {"S6", func(r *world.Run) {
+			sends(r, 1, world.Unstage)
+			sends(r, 2, world.Stage)
+		}},
 		"unpublish from running containers": {"S7", func(r *world.Run) { runs(r); sends(r, 1, world.Unpublish) }},
 		"umount from running containers": {"S7", func(r *world.Run) {
 			runs(r)
@@ -176,10 +190,21 @@ func TestChecksFire(t *testing.T) {
 			p := runs(r)
 			judges.Effect(r, sim.Effect{Kind: sim.EffectRenamed, Actor: "agent", Run: 1, Path: p.Uses[1].Path})
 		}},
-		"forgotten while staged":         {"S8", func(r *world.Run) { believe(r); holds(r, sim.EffectStaged) }},
-		"forgotten while a call may act": {"S8", func(r *world.Run) { believe(r); sends(r, 1, world.Stage); judges.Refine(r, theStage) }},
-		"believed up and is not":         {"S14", func(r *world.Run) { believe(r, core.Present); sends(r, 1, world.Stage); judges.Refine(r, theStage) }},
-		"started without a trace of it":  {"S15", func(r *world.Run) { holds(r, sim.EffectStaged); stepped(r, core.New(core.Start{Now: 1, Boot: "b"})) }},
+		"forgotten while staged": {"S8", func(r *world.Run) { believe(r); holds(r, sim.EffectStaged) }},
+		"forgotten while a call may act": {"S8", func(r *world.Run) {
+			believe(r)
+			sends(r, 1, world.Stage)
+			judges.Refine(r, theStage)
+		}},
+		"believed up and is not": {"S14", func(r *world.Run) {
+			believe(r, core.Present)
+			sends(r, 1, world.Stage)
+			judges.Refine(r, theStage)
+		}},
+		"started without a trace of it": {"S15", func(r *world.Run) {
+			holds(r, sim.EffectStaged)
+			stepped(r, core.New(core.Start{Now: 1, Boot: "b"}))
+		}},
 		"two rungs with one path": {"S13", func(r *world.Run) {
 			holds(r, sim.EffectPublished)
 			judges.Effect(r, sim.Effect{
@@ -188,11 +213,18 @@ func TestChecksFire(t *testing.T) {
 			})
 		}},
 		"a part of a secret in base64 of more in the log": {"S17", func(r *world.Run) {
-			r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", base64.StdEncoding.EncodeToString([]byte("root:" + world.SecretMark[4:] + "@"))}})
+			more := base64.StdEncoding.EncodeToString([]byte("root:" + world.SecretMark[4:] + "@"))
+			r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", more}})
 		}},
-		"a short secret in the log":      {"S17", func(r *world.Run) { r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", "pin=Qz7Kp."}}) }},
-		"a control character in the log": {"S17", func(r *world.Run) { r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", "\x1b[2J"}}) }},
-		"a secret in the trace":          {"S17", func(r *world.Run) { r.Traced(trace.Record{Error: "it is " + world.SecretMark}) }},
+		"a short secret in the log": {"S17", func(r *world.Run) {
+			r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", "pin=Qz7Kp."}})
+		}},
+		"a control character in the log": {"S17", func(r *world.Run) {
+			r.ReadsLine(engine.Line{Message: "m", Fields: []string{"why", "\x1b[2J"}})
+		}},
+		"a secret in the trace": {"S17", func(r *world.Run) {
+			r.Traced(trace.Record{Error: "it is " + world.SecretMark})
+		}},
 		"a secret in the status": {"S17", func(r *world.Run) {
 			calm.TellsAtTheEnd(r, engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + world.SecretMark}}})
 		}},
@@ -205,11 +237,15 @@ func TestChecksFire(t *testing.T) {
 		}},
 		"an emptyDir in memory believed up and is not": {"S14", func(r *world.Run) {
 			r.W.MakeDir(scratchPath)
-			judges.RefineDirectory(r, scratchRung, &core.Belief{Kind: emptydir.Kind, State: core.Present, Path: scratchPath, Fingerprint: "mount 7"})
+			judges.RefineDirectory(r, scratchRung, &core.Belief{
+				Kind: emptydir.Kind, State: core.Present, Path: scratchPath, Fingerprint: "mount 7",
+			})
 		}},
 		"an emptyDir believed gone and is not": {"S14", func(r *world.Run) {
 			r.W.MakeDir(scratchPath)
-			judges.RefineDirectory(r, scratchRung, &core.Belief{Kind: emptydir.Kind, State: core.Absent, IsGone: true, Path: scratchPath})
+			judges.RefineDirectory(r, scratchRung, &core.Belief{
+				Kind: emptydir.Kind, State: core.Absent, IsGone: true, Path: scratchPath,
+			})
 		}},
 		"an emptyDir forgotten while it is there": {"S8", func(r *world.Run) {
 			r.W.MakeDir(scratchPath)
@@ -232,12 +268,16 @@ func TestChecksFire(t *testing.T) {
 		}},
 		"an emptyDir is mounted on another's mount": {"S18", func(r *world.Run) {
 			dir, stack := mountsOverScratch(r, t)
-			judges.Effect(r, sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: r.W.Now()})
+			judges.Effect(r, sim.Effect{
+				Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: r.W.Now(),
+			})
 		}},
 		"an emptyDir is mounted twice": {"S18", func(r *world.Run) {
 			dir, stack := mountsOverScratch(r, t)
 			delete(r.Foreign, stack[0].ID)
-			judges.Effect(r, sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: 1})
+			judges.Effect(r, sim.Effect{
+				Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: 1,
+			})
 		}},
 		"another's mount is unmounted": {"S1", func(r *world.Run) {
 			m := mountedOver(r, t)
@@ -255,7 +295,9 @@ func TestChecksFire(t *testing.T) {
 		}},
 		"a mount beside a helper of an earlier run": {"S6", func(r *world.Run) {
 			outlived(r, t, "emptydir/u/scratch")
-			judges.Effect(r, sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: r.W.Life(), Key: "emptydir/u/scratch", Path: "/srv/scratch"})
+			judges.Effect(r, sim.Effect{
+				Kind: sim.EffectMount, Actor: "agent", Run: r.W.Life(), Key: "emptydir/u/scratch", Path: "/srv/scratch",
+			})
 		}},
 		"told ready beside a helper of an earlier run": {"S21", func(r *world.Run) {
 			p := runs(r)
@@ -265,7 +307,9 @@ func TestChecksFire(t *testing.T) {
 		}},
 		"another's mount is taken for ours": {"S14", func(r *world.Run) {
 			m := mountedOver(r, t)
-			judges.RefineTouched(r, r.ByPath[target], &core.Belief{Kind: emptydir.Kind, State: core.Present, Fingerprint: m.Fingerprint()})
+			judges.RefineTouched(r, r.ByPath[target], &core.Belief{
+				Kind: emptydir.Kind, State: core.Present, Fingerprint: m.Fingerprint(),
+			})
 		}},
 		"a block of another volume": {"S10", func(r *world.Run) {
 			u := world.Use{Name: "v", Path: "/srv/v", Driver: "d", Volume: "v"}
@@ -331,7 +375,9 @@ func TestChecksFire(t *testing.T) {
 			r.Heard = world.NewObjects()
 			judges.Hears(r, hal.Synced{})
 		}},
-		"a claim is told to be gone": {"S22", func(r *world.Run) { judges.Hears(r, hal.Changed{Removed: []any{hearsOfClaim(r)}}) }},
+		"a claim is told to be gone": {"S22", func(r *world.Run) {
+			judges.Hears(r, hal.Changed{Removed: []any{hearsOfClaim(r)}})
+		}},
 		"taken from a pod that was wanted all along": {"S22", func(r *world.Run) {
 			p := runs(r)
 			p.IsRunning, p.IsSteady = false, true
@@ -347,7 +393,8 @@ func TestChecksFire(t *testing.T) {
 	}
 }
 
-// TestForeignMountIsNothingOfAPlace: a stage that somebody's mount kept from being made is forgotten, and what is mounted there is not its own.
+// TestForeignMountIsNothingOfAPlace: a stage that somebody's mount kept from being made is forgotten, and
+// what is mounted there is not its own.
 func TestForeignMountIsNothingOfAPlace(t *testing.T) {
 	r := bare(t)
 	believe(r)

@@ -33,7 +33,7 @@ type Result struct {
 	Hash      uint64
 	Lasted    time.Duration      // in the world
 	Coverage  *coverage.Coverage // what it has reached, if Schedule.Cover asks
-	Case      *cases.Case        // of a guided schedule that broke a property: its choices. nil of all others, whose seed tells all
+	Case      *cases.Case        // of a guided schedule that broke a property: its choices. nil: the seed tells all
 }
 
 // ToCase is the schedule of the result as a case, and who makes its choices in place of that case; nil is nobody.

@@ -23,7 +23,8 @@ func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 		"# a\nat 0s expect pod p/web Ready":    "did you mean: expect pod POD ready?",
 		"# a\nwithin 1s apply all":             "s.txt:2: only an expectation has time",
 		"# a\ndriver d quick\nat 0s apply all": `s.txt:2: "quick" is no trait`,
-		"# a\nfault csi.stage hmm":             `s.txt:2: "hmm" is no kind of fault; at csi.stage there can be: slow, takes TIME`,
+		"# a\nfault csi.stage hmm": `s.txt:2: "hmm" is no kind of fault; at csi.stage there can be: slow, ` +
+			"takes TIME",
 		"# a\nfault csi.stage late soon":       `s.txt:2: "soon" is not how long`,
 		"# a\nfault csi.stage all done OK":     "s.txt:2: \"OK\" is not a status",
 		"# a\nat 0s expect log \"open":         "s.txt:2: the quotation mark is not closed",
@@ -38,10 +39,11 @@ func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 		"# a\nat 0s apply pod default/web":     "s.txt:2: there is no pod default/web",
 		"# a\ndriver d\ndriver d":              "s.txt:3: driver d is there twice",
 		"# a\nfault csi.stage object late":     `s.txt:2: "object late" can't be at csi.stage`,
-		"# a\nfault csi.stage hangs 5s":        `s.txt:2: "hangs" can't be at csi.stage; these can: slow, takes TIME, refused`,
-		"# a\nfault csi.stage takes 6m":        "s.txt:2: 6m0s is too long: a driver works on a call for 5m0s at most",
-		"# a\nfault csi.stage late 2m":         "s.txt:2: 2m0s is too long or too short",
-		"# a\nfault mounts.mount hangs 1ms":    "s.txt:2: 1ms is too long or too short",
+		"# a\nfault csi.stage hangs 5s": `s.txt:2: "hangs" can't be at csi.stage; these can: slow, takes TIME, ` +
+			"refused",
+		"# a\nfault csi.stage takes 6m":     "s.txt:2: 6m0s is too long: a driver works on a call for 5m0s at most",
+		"# a\nfault csi.stage late 2m":      "s.txt:2: 2m0s is too long or too short",
+		"# a\nfault mounts.mount hangs 1ms": "s.txt:2: 1ms is too long or too short",
 
 		"# a\nat 5s apply all\nafter 2s apply all\nat 6s apply all": "s.txt:4: at 6s is over by then",
 		"# a\nat 0s kill agent for -5s":                             `s.txt:2: "-5s" is not a time`,
@@ -51,10 +53,13 @@ func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 		"# a\nat 0s apply job x":                                    "s.txt:2: \"job\" is no kind of object",
 		"# a\nat 0s delete pv x": "s.txt:2: there is no pv x; " +
 			"what makes one: volume vol-a of disk.example",
-		"# a\ndriver d\nat 0s break driver d once":                                               `s.txt:3: "once" is nothing that a driver can come to`,
-		"# a\ndriver d\nvolume v of d\nat 0s hand over v of driver d for 1m":                     "s.txt:4: the volumes of d can't go to another node",
-		"# a\npod default/w uses scratch\nat 0s expect volume scrach of pod default/w unmounted": "s.txt:3: the pod default/w has no volume scrach",
-		"# a\npod default/w uses scratch\nat 0s expect volume scratch of pod default/w there":    `s.txt:3: "there" is not how a volume stands`,
+		"# a\ndriver d\nat 0s break driver d once": `s.txt:3: "once" is nothing that a driver can come to`,
+		"# a\ndriver d\nvolume v of d\nat 0s hand over v of driver d for 1m": "s.txt:4: the volumes of d can't go " +
+			"to another node",
+		"# a\npod default/w uses scratch\nat 0s expect volume scrach of pod default/w unmounted": "s.txt:3: the pod " +
+			"default/w has no volume scrach",
+		"# a\npod default/w uses scratch\nat 0s expect volume scratch of pod default/w there": `s.txt:3: "there" ` +
+			"is not how a volume stands",
 		"# a\nat 0s stop driver d":                  "s.txt:2: there is no driver d",
 		"# a\nat 0s make file srv":                  `s.txt:2: "srv" is no path of the host`,
 		"# a\nat 0s expect directory /a/../b":       `s.txt:2: "/a/../b" is no path of the host`,

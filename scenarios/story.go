@@ -442,8 +442,8 @@ func (t *story) awaitSteadily() {
 	}
 }
 
-// mostRepeats is how many effects on one path put off the end of a wait: a file of the agent's own that can't be written
-// is tried for ever. The deletion of a large directory takes fewer.
+// mostRepeats is how many effects on one path put off the end of a wait: a file of the agent's own that can't be
+// written is tried for ever. The deletion of a large directory takes fewer.
 const mostRepeats = 1_000
 
 // despair is how often something is tried before its waits get no longer: core's backoff.

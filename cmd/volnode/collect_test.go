@@ -36,7 +36,8 @@ func TestCollectionsWaitNoLongerThanTheyShould(t *testing.T) {
 	require.EqualValues(t, math.MaxInt64, debug.SetMemoryLimit(-1))
 	runtime.KeepAlive(live)
 	collectLater(time.Millisecond)
-	require.Eventually(t, func() bool { return is() == 100 }, 5*time.Second, time.Millisecond, "its time is over") //nolint:forbidigo // nobody tells
+	isOver := func() bool { return is() == 100 }
+	require.Eventually(t, isOver, 5*time.Second, time.Millisecond, "its time is over") //nolint:forbidigo // nobody tells
 }
 
 // Who has set GOGC knows better.

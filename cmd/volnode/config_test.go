@@ -175,7 +175,8 @@ func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
 		require.Error(t, err)
 		return strings.ReplaceAll(err.Error(), path, "F")
 	}
-	require.Equal(t, `F:3: unknown key "rotDir"; did you mean "rootDir"?`+"\n"+`F:5: csi.lateWindow: "soon" is not a time like 30s or 2m`+"\n"+
+	require.Equal(t, `F:3: unknown key "rotDir"; did you mean "rootDir"?`+"\n"+
+		`F:5: csi.lateWindow: "soon" is not a time like 30s or 2m`+"\n"+
 		`F:6: unknown key "csi.calTimeout"; did you mean "callTimeout"?`,
 		told("rotDir: /a\ncsi:\n  settle: soon\n  calTimeout: 1s\n"))
 	require.Equal(t, `F:3: socket: "s" is not an absolute path`+"\n"+

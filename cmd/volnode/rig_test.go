@@ -193,7 +193,7 @@ func (r *rig) remove(name string) {
 // eventually waits until it is so.
 func (r *rig) eventually(is func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) { //nolint:forbidigo // another process tells nothing
+	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) { //nolint:forbidigo // another process
 		require.False(r.t, time.Now().After(end), "it did not come to that")
 	}
 }

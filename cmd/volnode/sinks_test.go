@@ -144,7 +144,8 @@ func TestTheTraceIsStuck(t *testing.T) {
 			r.churn(1)
 			if name == "full" {
 				const full = "no space left on device"
-				require.Regexp(t, `trace: \d+ lines lost since the start; write .*`+full+`; volumes are not affected\n$`, r.must("status"))
+				require.Regexp(t, `trace: \d+ lines lost since the start; write .*`+full+`; volumes are not affected\n$`,
+					r.must("status"))
 				status, body := r.get(t, "/readyz?verbose")
 				require.Equal(t, 200, status)
 				require.Regexp(t, `(?m)^\[!\]trace: .*`+full, body)

@@ -112,7 +112,8 @@ func TestShardsMerge(t *testing.T) {
 	require.Contains(t, stderr, "no schedule in these hunts")
 
 	failed := string(text) +
-		`{"schema":1,"kind":"failure","seed":351,"violation":{"property":"S5","site":"unstage","story":"it was published"}}` + "\n"
+		`{"schema":1,"kind":"failure","seed":351,` +
+		`"violation":{"property":"S5","site":"unstage","story":"it was published"}}` + "\n"
 	require.NoError(t, os.WriteFile(a, []byte(failed), 0o600))
 	status, out, _ = volsim("merge", a, b)
 	require.Equal(t, exitViolation, status)

@@ -33,7 +33,8 @@ func (s *session) path(name string) string { return filepath.Join(s.h.Manifests,
 
 // pause lets some time pass in the middle of an edit. What is drawn never depends on time.
 func (s *session) pause() {
-	time.Sleep([]time.Duration{0, 0, 0, 0, 20, 250, 500}[s.r.IntN(7)] * time.Millisecond) //nolint:forbidigo // people are slow
+	milliseconds := []time.Duration{0, 0, 0, 0, 20, 250, 500}[s.r.IntN(7)]
+	time.Sleep(milliseconds * time.Millisecond) //nolint:forbidigo // people are slow
 }
 
 func (s *session) set(name string, e entry) func(*model) {

@@ -185,7 +185,7 @@ func (s *session) rest() {
 	}
 	var differences []string
 	var stands map[string]option
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // another process tells nothing
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // another process
 		if stands, differences = s.compare(); len(differences) == 0 {
 			break
 		}

@@ -56,8 +56,8 @@ csi:
 journalBytes: %s
 metrics:
   address: %q
-`, NodeName, h.Root, h.Manifests, h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.LateWindow, h.Settings.JournalBytes,
-		h.Settings.Metrics)
+`, NodeName, h.Root, h.Manifests, h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.LateWindow,
+		h.Settings.JournalBytes, h.Settings.Metrics)
 	require.NoError(h.T, os.WriteFile(h.Config, []byte(text), 0o600))
 }
 

@@ -14,7 +14,7 @@ type plight struct {
 	// seen is what was at the path before the first intent, "" for nothing. Invariant: it says nothing unless
 	// inspected.
 	seen     string
-	reason   string // why the last operation was not Done, or why the rung was lost. Invariant: for people, free of secrets.
+	reason   string // why the last operation was not Done, or the rung was lost. Invariant: for people, free of secrets.
 	denied   bool   // Invariant: an actor said that it is not there, and no setup or inspection has confirmed it since.
 	panicked bool   // Invariant: the last operation ended in a panic of its verb.
 	lost     string // why the rung was lost. Invariant: "" unless it is Unknown since; for people.
@@ -25,7 +25,7 @@ type plight struct {
 	// refresh with other parameters was not Done since the last Done.
 	refused  bool
 	calls    []call       // calls without a known end. Invariant: each has a bound; expireCalls removes it at its bound.
-	answered *[2]answered // calls that ended with an error: see answered.go. Invariant: those of setups, then of teardowns.
+	answered *[2]answered // calls that ended with an error: answered.go. Invariant: those of setups, then of teardowns.
 	child    string       // a helper that may still act, for people; "" is none. Invariant: it is of an earlier run.
 
 	// When to try again.

@@ -20,8 +20,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("journal %s: format version %d, but this volnode reads up to version %d; volnode left it unchanged; "+
-		"run the volnode that wrote it, or a newer one", e.File, e.Version, Version)
+	return fmt.Sprintf("journal %s: format version %d, but this volnode reads up to version %d; volnode left it "+
+		"unchanged; run the volnode that wrote it, or a newer one", e.File, e.Version, Version)
 }
 
 // Loaded is what a journal held when it was opened.
@@ -122,8 +122,8 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 		if _, isNewer := errors.AsType[*VersionError](err); isNewer {
 			return nil, nil, err
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("cannot read the journal, and volnode does nothing without it; to start without it, move it "+
-				"away: %w", err)
+			return nil, nil, fmt.Errorf("cannot read the journal, and volnode does nothing without it; to start without it, "+
+				"move it away: %w", err)
 		}
 		images = append(images, im)
 		if im.whole {

@@ -51,10 +51,13 @@ func TestHostileManifestsAreRefused(t *testing.T) {
 		"a: b\n\tc: d\n":                                    "",
 		"---\n---\n":                                        "holds no object",
 		strings.Repeat("--- a\n", maxDocuments+1):           "more than",
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"kind":"Pod"}`:                              "duplicate field",
-		`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]}]}`:           "a List in a List",
-		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, namespace: b}\n":                        "have none",
-		"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumes: [{name: v, emptyDir: {medum: x}}]}": `spec.volumes[0].emptyDir.medum`,
+
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"kind":"Pod"}`:                    "duplicate field",
+		`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]}]}`: "a List in a List",
+
+		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, namespace: b}\n": "have none",
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumes: [{name: v, emptyDir: " +
+			"{medum: x}}]}": "spec.volumes[0].emptyDir.medum",
 	} {
 		_, err := decode("n", "x.yaml", []byte(text))
 		require.ErrorContains(t, err, want, "%.200q", text)
@@ -155,14 +158,17 @@ func TestMistakesAreToldByTheirPlace(t *testing.T) {
 		begin + "  containers: [{nam: c}]\n": `spec.containers[0].nam: unknown field "nam"; did you mean "name"?`,
 		begin + "  containers:\n  - env: [{value: 4711}]\n": "line 6: spec.containers[0].env[0].value: must be " +
 			"text, and is a number; put it in quotes",
-		begin + "  volumes:\n  - emptyDir: {sizeLimit: 1Gx}": `spec.volumes[0].emptyDir.sizeLimit: "1Gx" is not a quantity; write a number with a unit`,
+		begin + "  volumes:\n  - emptyDir: {sizeLimit: 1Gx}": `spec.volumes[0].emptyDir.sizeLimit: "1Gx" is not ` +
+			"a quantity; write a number with a unit",
 		begin + "  priority: 1.5\n": "spec.priority: must be a whole number of 32 bits, " +
 			"and is a number",
 		begin + "  nodeSelector: [a]\n": "spec.nodeSelector: must be a mapping (key: value), " +
 			"and is a list",
-		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    volumes: a\n": "line 7: item 0: spec.volumes: must be a list",
-		`{"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": "a"}}`:                                "spec.volumes: must be a list",
-		begin + "  a: 1\n  b: 2\n": `line 5: spec.a: unknown field "a"; also line 6: spec.b: unknown field "b"`,
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    volumes: a\n": "line 7: item 0: " +
+			"spec.volumes: must be a list",
+		`{"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": "a"}}`: "spec.volumes: must be a list",
+		begin + "  a: 1\n  b: 2\n": `line 5: spec.a: unknown field "a"; also ` +
+			`line 6: spec.b: unknown field "b"`,
 	} {
 		_, err := decode("n1", "a.yaml", []byte(text))
 		require.ErrorContains(t, err, want, text)

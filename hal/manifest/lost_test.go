@@ -109,10 +109,12 @@ func TestWhoAcceptsAMissingFileIsAskedOnce(t *testing.T) {
 	require.Empty(t, w.troubles())
 }
 
-// The copy of a manifest is lost, and while no volnode runs its pod moves to a bad file: it is not gone, though each file
-// that held it counts again, also after one more start.
+// The copy of a manifest is lost, and while no volnode runs its pod moves to a bad file: it is not gone, though each
+// file that held it counts again, also after one more start.
 func TestAPodWhoseCopyIsLostMayBeInABadFile(t *testing.T) {
-	for why, text := range map[string]string{"unreadable": "", "cut": "kind: [\n", "mistake": pod("a") + "---\nspeck: {}\n"} {
+	for why, text := range map[string]string{
+		"unreadable": "", "cut": "kind: [\n", "mistake": pod("a") + "---\nspeck: {}\n",
+	} {
 		was := pod("a")
 		w := newWorld(t).put("a.yaml", was).put("n.yaml", owned("n", "u2")).startBare()
 		uid := w.served()

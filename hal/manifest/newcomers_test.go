@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This file is who may have a name or a uid when the one who had it is on its way from one file to another, or not known.
+// This file is who may have a name or a uid when the one who had it moves from one file to another, or is not known.
 
 // moving has a pod leave its file, and come up in another one after a while, with two that wait for its name and uid.
 func moving(t *testing.T, after time.Duration, to string) *world {
@@ -142,8 +142,8 @@ func TestNobodyTakesTheUIDOfAPodWhoseFileCannotBeRead(t *testing.T) {
 	require.Equal(t, "+a/u1; synced", w.changes())
 }
 
-// A pod comes beside one whose file is bad, and has its name. Once that file is good again, a third pod does not get the
-// uid of the first.
+// A pod comes beside one whose file is bad, and has its name. Once that file is good again, a third pod does not get
+// the uid of the first.
 func TestWhoIsServedBesideAnotherKeepsItsUID(t *testing.T) {
 	w := newWorld(t).put("n.yaml", owned("a", "u1")).start()
 	w.fail["read "+dir+"/o.yaml"] = errno("read", "o.yaml", syscall.EIO)

@@ -134,8 +134,8 @@ func TestABadFileKeepsWhatItMayHoldAndNoMore(t *testing.T) {
 
 func TestWhatIsNoFileIsTrouble(t *testing.T) {
 	for name, info := range map[string]hal.Info{
-		"directory": {Type: hal.TypeDirectory, Mode: 0o755}, "link": {Type: hal.TypeSymlink}, "fifo": {Type: hal.TypeFIFO, Mode: 0o644},
-		"socket": {Type: hal.TypeSocket}, "mount": {MountPoint: true},
+		"directory": {Type: hal.TypeDirectory, Mode: 0o755}, "fifo": {Type: hal.TypeFIFO, Mode: 0o644},
+		"link": {Type: hal.TypeSymlink}, "socket": {Type: hal.TypeSocket}, "mount": {MountPoint: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
@@ -150,7 +150,8 @@ func TestWhatIsNoFileIsTrouble(t *testing.T) {
 			w.rings("new.yaml").rm("b.yaml").pass(second)
 			require.Contains(t, w.troubles(), dir+"/new.yaml")
 			isRemoved := strings.Contains(w.changes(), "-b/")
-			require.Equal(t, name == "directory" || name == "fifo" || name == "socket", isRemoved, "a link may lead to a manifest")
+			isAbsent := name == "directory" || name == "fifo" || name == "socket"
+			require.Equal(t, isAbsent, isRemoved, "a link may lead to a manifest")
 		})
 	}
 }
@@ -165,7 +166,8 @@ func TestWhatIsMissingIsToldWithTheDirectoryItWasIn(t *testing.T) {
 	for range 3 {
 		require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem,
 			"is not there, but the directory is another one (inode 2 of device 0:45) than the one in "+
-				"which it was seen last (inode 2 of device 8:1), so it still counts: default/a stays up; mount or restore that directory (findmnt -T "+dir)
+				"which it was seen last (inode 2 of device 8:1), so it still counts: default/a stays up; "+
+				"mount or restore that directory (findmnt -T "+dir)
 		w.start().pass(3 * second)
 	}
 	w.device = hal.Device{Major: 8, Minor: 2}
@@ -311,7 +313,7 @@ func TestWhatABadFileKeepsOutlastsARestartWithoutItsName(t *testing.T) {
 	require.Equal(t, "-a/u1", w.changes())
 }
 
-// Two pods get one uid before either is known to have it: the one that counts may be the wrong one, so whose name it has is not gone.
+// Two pods get one uid before it is known whose it is: the one that counts may be the wrong one; its name is not gone.
 func TestADisputeOfTwoNewcomersKeepsWhomTheyReplace(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("a", "u1")).start()
 	w.put("a.yaml", owned("a", "u2")).put("b.yaml", owned("b", "u2")).pass(second)
@@ -324,7 +326,7 @@ func TestADisputeOfTwoNewcomersKeepsWhomTheyReplace(t *testing.T) {
 	require.Empty(t, w.troubles())
 }
 
-// A file that holds a refused object has a copy like any other: if it turns bad, or goes with its directory, it stops nobody else.
+// A file that holds a refused object has a copy: if it turns bad, or goes with its directory, it stops nobody else.
 func TestARefusedObjectLeavesItsFileACopy(t *testing.T) {
 	for name, turns := range map[string]func(w *world){
 		"bad":  func(w *world) { w.put("b.yaml", owned("c", "u3")+"---\n"+owned("a", "u2")+"---\nspeck: {}\n") },
@@ -407,7 +409,7 @@ func TestABadFileStopsNobodyElseAfterARestart(t *testing.T) {
 	require.Empty(t, w.troubles())
 }
 
-// A pod that was kept for a bad file is in a good one again. Whenever the agent dies meanwhile, the next start knows it.
+// A pod that was kept for a bad file is in a good one again. Whenever the agent dies, the next start knows it.
 func TestWhatWasKeptIsKnownAtEachMomentUntilItsFileHasACopy(t *testing.T) {
 	for _, at := range []string{cache + "/" + kept, cache + "/" + next, cache + "/" + ledger, cache + "/bad.yaml"} {
 		w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
@@ -448,7 +450,7 @@ func TestAFileThatWasSeenOnceIsNotMissed(t *testing.T) {
 	require.NotContains(t, w.troubles(), dir+"/n.yaml")
 }
 
-// A pod gets the name of another node, as from an export of it. That is trouble: only a manifest that is gone has its data deleted.
+// A pod gets the name of another node, as from an export of it. It is not gone: its data stays.
 func TestAPodForAnotherNodeIsNotGone(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
 	w.changes()
@@ -460,7 +462,7 @@ func TestAPodForAnotherNodeIsNotGone(t *testing.T) {
 	require.Equal(t, "-a/u1", w.changes())
 }
 
-// That a bad file is gone counts once two readings agree, as with any file: until then it keeps what it kept, and nothing new is told of it.
+// A bad file is gone once two readings agree, like any file: until then it keeps what it kept, and nothing is reported.
 func TestABadFileIsGoneOnceTwoReadingsAgree(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).start()
 	w.put("bad.yaml", pod("a")+"speck: {}\n").pass(second)
@@ -483,7 +485,7 @@ func TestABadFileIsGoneOnceTwoReadingsAgree(t *testing.T) {
 	require.Equal(t, "trouble "+dir+"/bad.yaml: over", w.events[1])
 }
 
-// While no volnode runs somebody renames the file of a pod that counts, and one that does not count has its name or its uid.
+// While no volnode runs somebody renames the file of a pod that counts, and another pod has its name or its uid.
 func TestWhoWasThereKeepsNameAndUIDWhereItsFileIsRenamed(t *testing.T) {
 	for _, other := range []string{owned("other", "u"), owned("one", "v")} {
 		for _, name := range []string{"a.yaml", "z.yaml"} {

@@ -95,10 +95,11 @@ func TestWhatIsRequired(t *testing.T) {
 			"Required value",
 		pod("spec: {" + container + ", volumes: [{name: v, csi: {}}]}"): "spec.volumes[0].csi.driver: " +
 			"Required value",
-		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /d}]}]}"): "Not found: \"v\"; the API server " +
-			"refuses that, too: add the volume to spec.volumes, or write the file again if its end is missing",
-		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: dat, mountPath: /d}]}], volumes: [{name: data}]}"): "Not found: " +
-			"\"dat\" (did you mean \"data\"?); the API server refuses that, too: correct the name, or add the volume to spec.volumes",
+		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /d}]}]}"): "Not found: \"v\"; " +
+			"the API server refuses that, too: add the volume to spec.volumes, or write the file again if its end is missing",
+		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: dat, mountPath: /d}]}], " +
+			"volumes: [{name: data}]}"): "Not found: \"dat\" (did you mean \"data\"?); the API server refuses that, " +
+			"too: correct the name, or add the volume to spec.volumes",
 		in("PersistentVolume", ""): "PersistentVolume x: " +
 			"spec.accessModes: Required value",
 		in("PersistentVolume", "accessModes: [ReadWriteOnce]"): "spec.capacity: Required value",

@@ -221,8 +221,8 @@ func (r *resolver) reserve(key id, where string) {
 }
 
 // reserveMoving keeps the name and the uid of what was served so far, is in no file, and may be in one that does not
-// count yet. If it may be in a bad one, it keeps its uid alone: who gets its name counts beside it. A bad file that does
-// not say so by uid does not keep that from what somebody has put in its place.
+// count yet. If it may be in a bad one, it keeps its uid alone: who gets its name counts beside it. A bad file that
+// does not say so by uid does not keep that from what somebody has put in its place.
 func (r *resolver) reserveMoving(before map[id]object) {
 	for _, key := range inOrder(before) {
 		_, isNamed := r.named[byName(key)]

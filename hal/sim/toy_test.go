@@ -48,7 +48,8 @@ func (a *toy) call() hal.Call {
 }
 
 func (a *toy) sleep(d time.Duration) {
-	_ = a.h.Runtime.Await(nil, func(done func()) { a.h.Runtime.At(a.h.Runtime.Now().Add(d), done) }) //nolint:staticcheck // nil: never over
+	wake := func(done func()) { a.h.Runtime.At(a.h.Runtime.Now().Add(d), done) }
+	_ = a.h.Runtime.Await(nil, wake) //nolint:staticcheck // a nil context is never over
 }
 
 func (a *toy) register(socket string) {

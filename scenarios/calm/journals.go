@@ -31,8 +31,8 @@ func makesRoom(r *world.Run) bool {
 		if !r.Until(r.W.Now().Add(workload.LongestAway + dealings.Slowest)) {
 			return false
 		}
-		hasRoom := workload.HasRoomFor(r, gone[last]) && !workload.KeepsFormer(r, gone[last]) // an edit may come as late as now
-		if hasRoom && !comesToRest(r, "L2", "with room for one", bound(r)) {
+		mayHaveEdit := workload.KeepsFormer(r, gone[last]) // an edit may come as late as now
+		if workload.HasRoomFor(r, gone[last]) && !mayHaveEdit && !comesToRest(r, "L2", "with room for one", bound(r)) {
 			return false
 		}
 	}

@@ -29,7 +29,8 @@ func TestKeepPrintsAndParses(t *testing.T) {
 }
 
 func FuzzParseKeep(f *testing.F) {
-	f.Add("hunt.tie=7,workload.pod@pod-1#2=1,workload.time@pod-1#2=1m0s,mounts.mount/fault@~/pods/u/mount#0=fails,csi.stage/crash@d^v#1")
+	f.Add("hunt.tie=7,workload.pod@pod-1#2=1,workload.time@pod-1#2=1m0s,mounts.mount/fault@~/pods/u/mount#0=fails," +
+		"csi.stage/crash@d^v#1")
 	f.Add("a.b@x@#0=1")
 	f.Add("a.b=1h,c.d@#0,e.f@g#9=driver-nasty")
 	f.Fuzz(func(t *testing.T, text string) {

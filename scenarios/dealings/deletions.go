@@ -101,7 +101,7 @@ func Misstated(r *world.Run, e *deletions.Entry) {
 	}
 	until := from.Add(time.Second)
 	var isNamed, mayBeNamed, wasNamed, mayHaveGone bool // by the beginning of that second, or may be by its end
-	isName := true                                      // it is that of the last version before that second, or of one that came in it
+	isName := true                                      // of the last version before that second, or of one within it
 	for _, n := range r.News["pod "+e.UID] {
 		if n.From < until {
 			is := hal.IdentityOf(n.Object)

@@ -110,8 +110,9 @@ func nodeDown(r *world.Run) {
 	lasting := r.W.Staged()
 	for _, p := range r.List {
 		p.IsHeld, p.IsTouched, p.Calls, p.Untold, p.IsBetrayed, p.IsFramed = false, false, nil, nil, false, false
-		p.SetUpUntil, p.DownUntil, p.Copied = 0, 0, hal.Mount{}                    // what a copy of the journal tells of is of another boot
-		p.IsStruck, p.IsHurt, p.IsStranded, p.Forgotten = false, false, false, nil // a driver that still holds it has mounted it again
+		p.SetUpUntil, p.DownUntil, p.Copied = 0, 0, hal.Mount{} // what a copy of the journal tells of is of another boot
+		// A driver that still holds it has mounted it again.
+		p.IsStruck, p.IsHurt, p.IsStranded, p.Forgotten = false, false, false, nil
 		for _, h := range lasting {
 			p.IsHeld = p.IsHeld || h.Path == p.Path && h.Driver == p.Driver && h.Volume == p.Volume && !p.IsPublish
 		}
@@ -383,7 +384,9 @@ func unmounted(r *world.Run, e *sim.Effect) {
 		takes(r, e)
 		undoes(r, e)
 	case wasSetUp(r.ByPath[e.Path], e.Call):
-		touch(r, e.Path) // its driver takes a dead mount off before it mounts again, and dies in between: no agent hears of it at that instant
+		// Its driver takes a dead mount off before it mounts again, and dies in between: no agent hears of it at that
+		// instant.
+		touch(r, e.Path)
 	}
 	for p := r.ByPath[e.Path]; p != nil; p = p.Earlier {
 		Refine(r, p.Key)

@@ -87,7 +87,8 @@ func Wounds(r *world.Run, name string, how world.Wound, point, length int64) {
 	r.Root.WoundedAt = r.W.Now()
 	if name == "deletions.log" {
 		dealings.LosesLog(r)
-		r.Announced.Older = append(r.Announced.Older, r.W.ReadFile(dealings.DeletionsLog)...) // what it says now is not the agent's
+		notTheAgents := r.W.ReadFile(dealings.DeletionsLog)
+		r.Announced.Older = append(r.Announced.Older, notTheAgents...)
 	}
 	hasLost(r)
 	awaitsTelling(r, r.W.Life(), dealings.Noticing, file, keepsDamage(r, file))

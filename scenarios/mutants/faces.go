@@ -103,7 +103,8 @@ var faces = []Mutant{
 		"v.Reason = r.lost", "v.Reason = r.reason",
 	},
 	{
-		"the reason of what ends in doubt is dropped", "S35, a status says what a volume waits for", "engine/core.Core.complete",
+		"the reason of what ends in doubt is dropped", "S35, a status says what a volume waits for",
+		"engine/core.Core.complete",
 		`if res.Outcome != hal.Done {
 			c.setBack(`,
 		`if res.Outcome == hal.Unknown && !res.Fenced {
@@ -114,7 +115,8 @@ var faces = []Mutant{
 			c.setBack(`,
 	},
 	{
-		"an undo that is done drops the reason of its setup", "a status says what a volume waits for", "engine/core.Core.viewOf",
+		"an undo that is done drops the reason of its setup", "a status says what a volume waits for",
+		"engine/core.Core.viewOf",
 		"v.Reason = r.up.why", `v.Reason = ""`,
 	},
 	{

@@ -248,7 +248,8 @@ const contrasts = `(() => {
 	};
 	const bad = [];
 	for (const e of document.body.querySelectorAll("*")) {
-		if (e.closest("svg") || ![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
+		const hasText = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+		if (e.closest("svg") || !hasText || !e.getClientRects().length) continue;
 		const a = light(parts(getComputedStyle(e).color)), b = light(behind(e));
 		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 		if (ratio < 4.5) bad.push(e.tagName + "." + e.className + " " + ratio.toFixed(2));

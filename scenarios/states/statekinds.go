@@ -58,10 +58,12 @@ var notAsItIs = fieldsAs(map[as]string{
 	// nobody compares; what is for one event, and left over between two. How full the journal is: no scenario fills a
 	// tenth of one.
 	asNothing: `
-		world.Run: Cfg H Bare Traits News Shows OpenAt Canary Probe Cover probing Lines storm Actual Leaks IsKnown IsOver Crowd Meter
+		world.Run: Cfg H Bare Traits News Shows OpenAt Canary Probe Cover probing Lines storm Actual Leaks IsKnown IsOver
+		world.Run: Crowd Meter
 		world.Place: sent
 		world.HandOver: Life
-		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
+		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount
+		sim.World: sched borrowed slabs hungAt
 		sim.incarnation: number started drained queue drain
 		sim.task: inc w index parked
 		sim.node: found changed

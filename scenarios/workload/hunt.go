@@ -56,7 +56,8 @@ func isPod(object any) bool {
 func (h *Stock) Forgets() {
 	if len(h.Pods) > MostShapes {
 		clear(h.Pods)
-		maps.DeleteFunc(h.Texts, func(object any, _ []byte) bool { return isPod(object) }) // those of volumes are few, and made once
+		// Those of volumes are few, and made once.
+		maps.DeleteFunc(h.Texts, func(object any, _ []byte) bool { return isPod(object) })
 	}
 }
 

@@ -164,8 +164,8 @@ func HasRoomFor(r *world.Run, p *world.Pod) bool {
 	return min(room, cases.PodRoom) <= r.Cfg.JournalMost*3/4-TakenByOthers(r, p)
 }
 
-// TakenByOthers is what the records take of the journal that stay and are not a pod's own: those of a broken driver, and
-// who serves a driver. What was found without a record gets one as it is taken down.
+// TakenByOthers is what the records take of the journal that stay and are not a pod's own: those of a broken driver,
+// and who serves a driver. What was found without a record gets one as it is taken down.
 func TakenByOthers(r *world.Run, p *world.Pod) int64 {
 	var last journal.Examined
 	newest := uint64(0)

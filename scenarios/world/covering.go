@@ -26,7 +26,8 @@ func (r *Run) Judges(property string) {
 func (r *Run) faulted(i sim.Injected) {
 	site := sim.SiteOf(i.Site)
 	r.Cover.Faults[coverage.FaultAt{Site: site, Fault: i.Fault}]++
-	r.Cover.Tuples[coverage.Tuple(coverage.SiteNumbers[site]<<coverage.TupleSite|uint64(i.Fault)<<coverage.TupleFault)|r.tupleOf(i.Key)]++
+	where := coverage.Tuple(coverage.SiteNumbers[site]<<coverage.TupleSite | uint64(i.Fault)<<coverage.TupleFault)
+	r.Cover.Tuples[where|r.tupleOf(i.Key)]++
 }
 
 // tupleOf is the state of a rung, as bits of a tuple.

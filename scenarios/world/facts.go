@@ -109,12 +109,12 @@ type Place struct {
 	SetUpUntil     hal.Instant // until when a setup that was sent may act, as far as the agent knows
 	DownUntil      hal.Instant // the same of a teardown
 	Calls          []OpenCall
-	Untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
+	Untold         []uint64 // calls that act though they were answered with an error that ends them, as far as is known
 	IsBetrayed     bool     // one of them has acted
 	IsFramed       bool     // somebody else has done there what one of them could have done
 	Checked        Seen
 	IsStruck       bool                 // its filesystem failed while it was believed to be up
-	IsHurt         bool                 // its filesystem could be seen to have failed: of a stage now, of a publish when it was made
+	IsHurt         bool                 // its filesystem was seen failed: of a stage now, of a publish when it was made
 	Tie            types.UID            // of the attachment of the volume with which a driver came to hold it
 	Began          hal.Instant          // of the setup that was sent last
 	sent           map[string]*requests // by method

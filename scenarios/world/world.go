@@ -64,7 +64,7 @@ type Run struct {
 	ByUID     map[core.PodUID]*Pod
 	Names     map[string]string      // file mode: the manifest of each object, by its name
 	Unlinked  map[string]bool        // file mode: manifests that were removed
-	Written   map[string]any         // file mode: what people want each manifest to hold: an object, or the text of a secret
+	Written   map[string]any         // file mode: what people want each manifest to hold: an object, or a secret's text
 	Source    *manifest.Cluster      // file mode: of the present life
 	Troubles  map[string]hal.Trouble // file mode: what the present life tells of manifests, by where
 	Swapped   Swapping               // file mode: what is in the place of the directory of manifests

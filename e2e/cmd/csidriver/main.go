@@ -34,8 +34,9 @@ with the parameter "backend", or from --volume, which needs no provisioner.
 
 SIGTERM stops it and leaves the mounts; a new start goes on from the state directory.
 
---faults names a JSON file, a list of rules that make the driver slow, wrong or dead. It is read on every call, so an edit counts at once; write to
-another name and rename. A file that is not there is no rule. With a bad one each call answers INTERNAL and says what is wrong.
+--faults names a JSON file, a list of rules that make the driver slow, wrong or dead. It is read on every call, so an
+edit counts at once; write to another name and rename. A file that is not there is no rule. With a bad one each call
+answers INTERNAL and says what is wrong.
 
   [{"method": "NodeStageVolume", "volume": "demo", "delayBefore": "3s", "failAfter": "Unavailable", "times": 1}]
 
@@ -44,7 +45,8 @@ The first rule that matches a call, and is not used up, is the only one that act
   method       RPC without its service, like NodeStageVolume; "*" is any
   volume       ID of the volume, of CreateVolume also its name; left out: any
   skip         let so many calls that match pass first
-  times        act on so many calls, then never again; left out: on all. What is used up is kept in FILE.used, over restarts; writing FILE resets it
+  times        act on so many calls, then never again; left out: on all. What is used up is kept in FILE.used, over
+               restarts; writing FILE resets it
   delayBefore  wait that long before the effect, like 1.5s
   delayAfter   wait that long after the effect
   failBefore   answer with this gRPC status, without the effect

@@ -97,7 +97,7 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 			return w.stuck(seen.Stack[:i+1]), false
 		}
 		if err := w.h.Mounts.Unmount(w.c, w.path(), m.ID); err != nil {
-			return left(w.released() + ", but still mounted, and volnode cannot unmount it: " + err.Error()), false // busy or not
+			return left(w.released() + ", but still mounted, and volnode cannot unmount it: " + err.Error()), false
 		}
 	}
 	return core.Result{}, true

@@ -462,7 +462,8 @@ func TestVolDataIsPlainJSON(t *testing.T) {
 }
 
 func FuzzParseVolData(f *testing.F) {
-	f.Add([]byte(`{"specVolID":"pv","volumeHandle":"h","driverName":"d","nodeName":"n","attachmentID":"a","volumeLifecycleMode":"Persistent"}`))
+	f.Add([]byte(`{"specVolID":"pv","volumeHandle":"h","driverName":"d","nodeName":"n","attachmentID":"a",` +
+		`"volumeLifecycleMode":"Persistent"}`))
 	f.Add([]byte(`{"driverName":"d","future":{"x":[1,2]}}`))
 	f.Add([]byte(`{"driverName":1}`))
 	f.Add([]byte(`null`))

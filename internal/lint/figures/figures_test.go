@@ -22,24 +22,28 @@ func TestFiguresOfASmallTree(t *testing.T) {
 	for _, f := range all {
 		values[f.Name] = f.Value
 	}
-	bare := "engine/core/core.go:11 rung.isDirty, engine/core/core.go:11 rung.isHeld, engine/manager.go:9 VolumeManager.busy"
+	bare := "engine/core/core.go:11 rung.isDirty, engine/core/core.go:11 rung.isHeld, " +
+		"engine/manager.go:9 VolumeManager.busy"
+	const back = "1: engine/op/op.go to engine/plugin/hostpath"
+	const code = "57: engine 41, hal 1, scenarios 1, cmd 14"
+	const noDecide = "not measured: engine/core has no function decide"
 	require.Equal(t, map[string]string{
 		"one CSI volume's life: files run":                                           "3: engine 3, hal 0 (and hal/sim 0)",
 		"one CSI volume's life: lines of code run":                                   "11: engine 11, hal 0 (and hal/sim 0)",
 		"one CSI volume's life: lines of code that a node without pods does not run": "5: engine 5, hal 0 (and hal/sim 0)",
 		"one CSI volume's life: calls of core's reconcile for each rung":             "1.0",
-		"one CSI volume's life: calls of core's decide for each rung":                "not measured: engine/core has no function decide",
+		"one CSI volume's life: calls of core's decide for each rung":                noDecide,
 		"files outside its package that name csi":                                    "1: engine 1",
 		"files outside its package that name emptydir":                               "0",
 		"files outside its package that name hostpath":                               "2: engine 2",
-		"imports that run back, in engine and scenarios":                             "1: engine/op/op.go to engine/plugin/hostpath",
+		"imports that run back, in engine and scenarios":                             back,
 		"files that call each other in a circle, engine":                             "2, 2 of 2 in engine",
 		"files that call each other in a circle, scenarios":                          "0",
 		"methods of engine.VolumeManager":                                            "2, 1 of them exported",
 		"bools on the rung of engine/core":                                           "2",
 		"exported names without a comment":                                           "1: engine/end.go:10 Alone",
 		"fields in engine and engine/core without a comment":                         "3: " + bare,
-		"lines of code without comments":                                             "57: engine 41, hal 1, scenarios 1, cmd 14",
+		"lines of code without comments":                                             code,
 		"lines of code without comments, tests":                                      "0",
 		"lines of a function, 90th percentile":                                       "6",
 		"lines of a function, maximum":                                               "6: cmd/volsim/main.go: main",

@@ -7,9 +7,10 @@ import (
 )
 
 var (
-	retired = regexp.MustCompile(`(?i)\b(climb(s|ed|ing)?|descents?|descend(s|ed|ing)?|negat(e|es|ed|ing|ion)|anew|husks?)\b`)
-	past    = regexp.MustCompile(`^\s*"(found|fixedIn)":`)
-	told    = []string{"CHANGELOG.md", "docs/track-record.md", "tidy_test.go", "internal/lint/figures/words.go"}
+	retired = regexp.MustCompile(`(?i)\b(climb(s|ed|ing)?|descents?|descend(s|ed|ing)?|negat(e|es|ed|ing|ion)|` +
+		`anew|husks?)\b`)
+	past = regexp.MustCompile(`^\s*"(found|fixedIn)":`)
+	told = []string{"CHANGELOG.md", "docs/track-record.md", "tidy_test.go", "internal/lint/figures/words.go"}
 )
 
 // RetiredWord is a word that a plainer one has replaced.
