@@ -16,6 +16,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/volnode/volnode/internal/lint/figures"
 )
 
@@ -101,6 +103,22 @@ func TestRetiredWords(t *testing.T) {
 			t.Errorf("%s:%d: %q is retired: set up, tear down, undo and again say it plainly", p, w.Line, w.Word)
 		}
 	}
+}
+
+// What is exported and what holds state have a comment, and no import runs back.
+func TestFiguresThatStayAtNone(t *testing.T) {
+	all, err := figures.Of(".", false)
+	require.NoError(t, err)
+	found := 0
+	for _, f := range all {
+		switch f.Name {
+		case "exported names without a comment", "fields of state in engine and engine/core without a comment",
+			"imports that run back, in engine and scenarios", "bools on the rung of engine/core":
+			found++
+			require.Equal(t, "0", f.Value, f.Name)
+		}
+	}
+	require.Equal(t, 4, found)
 }
 
 // What is here makes sense on every machine: no path of the machine that it was written on.

@@ -16,8 +16,8 @@ import (
 
 // sharer is a pod, and how it wants a rung that pods share.
 type sharer struct {
-	pod  core.PodUID
-	want []core.Param
+	pod  core.PodUID  // who
+	want []core.Param // the parameters that its ladder gives the rung
 }
 
 // share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was

@@ -15,13 +15,13 @@ import (
 type commits struct {
 	*port
 	journal  *journal.Journal // nil until a start has read the node
-	deleting *deleting
-	waits    *waits
-	launch   func(*core.Op)
-	dropped  func()      // told that records have gone
-	wrote    func(error) // is called when a write of the journal ends
+	deleting *deleting        // the log of deletions, which is written first
+	waits    *waits           // whom a written record may make ready
+	launch   func(*core.Op)   // starts an operation. Invariant: its intent is durable.
+	dropped  func()           // told that records have gone
+	wrote    func(error)      // is called when a write of the journal ends
 
-	busy      bool
+	busy      bool             // a write is under way
 	writing   core.Batch       // what that write is of
 	withheld  []hal.OpID       // of its operations, those that the log of deletions does not have
 	refused   []hal.OpID       // of its operations, those that are not started: the journal has no room for them

@@ -41,7 +41,7 @@ func standsOn(table []hal.Mount, at string) hal.Mount {
 
 // stranger is a mount below the root directory that is at no volume's place.
 type stranger struct {
-	path  string
+	path  string     // where it is mounted
 	key   hal.Key    // the volume below which it is; "" if it is below none
 	text  string     // what it is, of one below a volume
 	cover core.Cover // of one that is below no volume, and hides what is below it

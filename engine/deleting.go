@@ -12,7 +12,8 @@ import (
 // deleting is the log of deletions: no teardown that deletes data starts before its entry is durable.
 type deleting struct {
 	*port
-	pods interface { // what sources say of them
+	// pods is what sources say of them.
+	pods interface {
 		isNamed(core.PodUID) bool
 		isWanted(core.PodUID) bool
 		podName(uid core.PodUID, made []core.Param) (namespace, name string)
@@ -25,7 +26,7 @@ type deleting struct {
 
 // announcement is the entries of operations that are about to start, and which rungs they are of.
 type announcement struct {
-	entries []deletions.Entry
+	entries []deletions.Entry // to be added to the log
 	keys    []hal.Key         // of the entries
 	told    []deletions.Entry // that the log should have by now
 	again   []hal.Key         // of those

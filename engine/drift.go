@@ -19,10 +19,10 @@ type drift struct {
 	*port
 
 	// What is to be read next: all of the table, or what is at some paths and below them, sorted.
-	isAll bool
-	news  []string
+	isAll bool     // the whole table
+	news  []string // some paths; of no account while isAll
 
-	reading bool
+	reading bool                 // a task reads the table
 	at      []string             // what is being read; nil is all
 	since   uint64               // the last step of core when the reading began
 	blocked map[hal.Key]inTheWay // what was at the place of each Blocked rung when it was read last

@@ -24,17 +24,17 @@ import (
 // registry is the registrations of CSI drivers.
 type registry struct {
 	*port
-	ears ears
+	ears ears                // through which drivers are asked
 	met  func(driver string) // is called when the facts of a driver are known
 
-	sockets []*socket // sorted by path
-	byName  map[string]*driver
-	began   hal.Instant // when the sockets were first asked for
+	sockets []*socket          // sorted by path
+	byName  map[string]*driver // all that have registered in this run, or have volumes
+	began   hal.Instant        // when the sockets were first asked for
 }
 
 // socket is one registration socket.
 type socket struct {
-	path     string
+	path     string         // Invariant: it stays the same
 	made     int64          // orders sockets by when they were made
 	gen      int            // counts its events: what a task learnt of an earlier one is dropped
 	info     hal.PluginInfo // what the plugin behind it said last, if it is acceptable; Name is "" until then

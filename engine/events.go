@@ -28,9 +28,9 @@ type Level int8
 const (
 	// LevelDebug is each operation as it starts, each inspection, and each further turn of a long operation.
 	LevelDebug Level = iota - 1
-	LevelInfo
-	LevelWarn
-	LevelError
+	LevelInfo        // what has changed
+	LevelWarn        // what failed, and is tried again
+	LevelError       // what needs somebody
 )
 
 // Started: a start has read the node, and volnode serves volumes.

@@ -26,7 +26,7 @@ type hidden struct {
 	found func() // is called when core knows what is there after all
 
 	left []plugin.Unrecognised // names on the node that volnode leaves alone
-	wait time.Duration
+	wait time.Duration         // until the next look; it doubles while nothing comes of it
 	// the rungs with an operation that has ended since the reading began; nil while nothing is read
 	ended map[hal.Key]bool
 	due   hal.Instant // before that no driver's word has everything listed again

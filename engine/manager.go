@@ -23,26 +23,26 @@ import (
 type VolumeManager struct {
 	port
 	lacks *Refusal // which part of the host is missing; nil for none
-	ears  ears
+	ears  ears     // which hear what drivers say, without secrets
 
 	// All fields below belong to the owner: no other goroutine reads or writes them.
 
-	starting   *starting
-	objects    *objects
-	drivers    *registry
-	drift      *drift
-	places     *places
-	hidden     *hidden
-	commits    *commits
-	deleting   *deleting
-	operations *operations
-	waits      *waits
-	own        *own
-	questions  *questions
+	starting   *starting   // the start, until it has read the node
+	objects    *objects    // what sources say, and what comes of it
+	drivers    *registry   // the registrations of drivers
+	drift      *drift      // compares mounts with beliefs
+	places     *places     // notices changes at places
+	hidden     *hidden     // looks again at what could not be read
+	commits    *commits    // writes the journal
+	deleting   *deleting   // the log of deletions
+	operations *operations // runs what core asks for
+	waits      *waits      // who waits for what
+	own        *own        // watches the agent's own files
+	questions  *questions  // answers of rungs, volumes and pods
 
-	isStarted bool
-	isBare    bool // this start found nothing of an earlier run
-	stopped   func()
+	isStarted bool   // a start has read the node. Invariant: never false again.
+	isBare    bool   // this start found nothing of an earlier run
+	stopped   func() // is called once Run may return; nil before Stop
 }
 
 // New returns a manager that does nothing yet.

@@ -16,13 +16,13 @@ import (
 
 // driver is what is known of one driver name. It is kept when nobody registers it any more: its volumes may be there.
 type driver struct {
-	name  string
-	by    *socket // whose registration is in force, nil if none is
-	facts *plugin.DriverFacts
-	life  *peerLife // the process that was met last; nil before the first
+	name  string              // Invariant: it is the key in registry.byName
+	by    *socket             // whose registration is in force, nil if none is
+	facts *plugin.DriverFacts // what its process said last; nil before the first meeting
+	life  *peerLife           // the process that was met last; nil before the first
 	// the id of the socket that serves, or did before the start, while an older one waits; "" if none does
 	server      string
-	isConnected bool
+	isConnected bool        // to the process of life
 	since       hal.Instant // it is connected, or is not, since then
 	isMeeting   bool        // there is one meeting at a time
 	isAsking    bool        // whether it still answers
@@ -34,9 +34,9 @@ type driver struct {
 // peerLife is one life of a driver's process, as of one Connect: which it is may become known after its end. Owner
 // only.
 type peerLife struct {
-	instance string
-	isLost   bool // its connection has broken
-	isGone   bool // it is dead, with all that it started
+	instance string // "" until a meeting told it
+	isLost   bool   // its connection has broken
+	isGone   bool   // it is dead, with all that it started
 }
 
 // errMisnamed is a refusal: the endpoint that a plugin registers is not its driver's.
@@ -253,9 +253,9 @@ func (r *registry) check(d *driver, now hal.Instant) {
 
 // answer is the last answer to a call of a driver; the zero value is none.
 type answer struct {
-	method string // "NodeStageVolume"
-	code   hal.Code
-	at     hal.Instant
+	method string      // "NodeStageVolume"
+	code   hal.Code    // CodeOK too
+	at     hal.Instant // when it came
 }
 
 // text is the answer for people: "NodeStageVolume: OK".

@@ -20,32 +20,32 @@ type podName struct{ namespace, name string }
 // objects is what the cluster's stream has said, and for each pod what came of it.
 type objects struct {
 	*port
-	ears       ears
+	ears       ears            // which learn the secrets that objects name
 	registered func() []string // the names of the drivers that can be met
 
-	pods        map[core.PodUID]*podEntry
-	named       map[core.PodUID]podName // what sources have named pods last in this life, those that are gone included
-	volumes     map[string]*corev1.PersistentVolume
+	pods        map[core.PodUID]*podEntry                // that are wanted
+	named       map[core.PodUID]podName                  // what sources named pods last, also those that are gone
+	volumes     map[string]*corev1.PersistentVolume      // by name
 	claims      map[string]*corev1.PersistentVolumeClaim // by namespace/name
-	drivers     map[string]*storagev1.CSIDriver
-	attachments map[string]*storagev1.VolumeAttachment
-	users       map[populator.Ref][]core.PodUID // the pods whose population looked at an object, sorted
-	sharing     map[hal.Key][]sharer            // the pods that want a rung that is no pod's own, sorted
-	trouble     map[string]hal.Trouble          // by source and place
+	drivers     map[string]*storagev1.CSIDriver          // by name
+	attachments map[string]*storagev1.VolumeAttachment   // by name
+	users       map[populator.Ref][]core.PodUID          // the pods whose population looked at an object, sorted
+	sharing     map[hal.Key][]sharer                     // the pods that want a rung that is no pod's own, sorted
+	trouble     map[string]hal.Trouble                   // by source and place
 	// to be populated again, all at once at the end of what the owner has queued; sorted
 	stale  []core.PodUID
-	synced map[hal.Source]bool
-	all    bool            // every source is synced
-	input  populator.Input // but the pod and the drivers
-	memory populator.Memory
+	synced map[hal.Source]bool // sources that have said all they know
+	all    bool                // every source is synced
+	input  populator.Input     // but the pod and the drivers
+	memory populator.Memory    // of the populator
 }
 
 // podEntry is one pod that is wanted.
 type podEntry struct {
-	pod     *corev1.Pod
-	volumes []named   // that its containers use
-	shared  []hal.Key // the rungs of their ladders that are no pod's own
-	refs    []populator.Ref
+	pod     *corev1.Pod     // as its source has it
+	volumes []named         // that its containers use
+	shared  []hal.Key       // the rungs of their ladders that are no pod's own
+	refs    []populator.Ref // what its population looked at
 }
 
 func newObjects(p *port, e ears, registered func() []string, facts func(driver string) *plugin.DriverFacts) *objects {
@@ -358,9 +358,9 @@ func (o *objects) podName(uid core.PodUID, made []core.Param) (namespace, name s
 
 // named is one volume of a pod: its name there and the top of its ladder.
 type named struct {
-	volume  string
-	pv      string // "" if it has none
-	top     hal.Key
+	volume  string          // the name in its pod
+	pv      string          // "" if it has none
+	top     hal.Key         // of its ladder
 	problem *plugin.Problem // nil for none
 }
 

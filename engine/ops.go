@@ -18,10 +18,12 @@ import (
 type operations struct {
 	*port
 	isNamed func(core.PodUID) bool // by a source, in this life
+	// of their calls and answers
 	drivers interface {
 		instance(driver string) string
 		hears(driver, instance string, a answer)
 	}
+	// of the directories they make
 	places interface {
 		isWatched(hal.Key) bool
 		unwatch(hal.Key)
@@ -37,19 +39,19 @@ type operations struct {
 
 // task is an operation under way. Its memory is used again for another once it has ended.
 type task struct {
-	of          *operations
-	op          core.Op
-	began       hal.Instant
-	instance    string // the process that serves its actor, "" if there is none or it is not known
-	isWatched   bool
-	host        hal.Host // as the operation has it
-	node        lateNode // of host
-	res         core.Result
-	endOfWatch  func()
-	panicked    string // what the verb panicked with, "" if it did not
-	stack       string // where
-	run, finish func() // beside the owner, then on it
-	verb        func() // the part of run that may panic
+	of          *operations // whose it is
+	op          core.Op     // what core asked for
+	began       hal.Instant // when
+	instance    string      // the process that serves its actor, "" if there is none or it is not known
+	isWatched   bool        // its directory is watched while it runs
+	host        hal.Host    // as the operation has it
+	node        lateNode    // of host
+	res         core.Result // how it ended
+	endOfWatch  func()      // nil if nothing is watched
+	panicked    string      // what the verb panicked with, "" if it did not
+	stack       string      // where
+	run, finish func()      // beside the owner, then on it
+	verb        func()      // the part of run that may panic
 }
 
 // mostTasks is how many tasks are kept for later operations: those of four actors.
@@ -173,8 +175,8 @@ func run(sources kinds.Table, h *hal.Host, op core.Op) core.Result {
 // ended, as it would have in time.
 type lateNode struct {
 	discreetNode
-	answeredLate func(hal.OpID, error)
-	last         answer // of the operation
+	answeredLate func(hal.OpID, error) // is called on the task of the call
+	last         answer                // of the operation
 }
 
 // answeredLate takes in an answer that came late. Owner only.

@@ -33,7 +33,7 @@ type own struct {
 	id      identity.Identity // what the identity file says
 	damage  []string          // of these files, for the status
 
-	isLooking bool
+	isLooking bool     // a task inspects the files
 	isWaiting bool     // for the next inspection, after one that failed
 	again     bool     // something changed since the inspection began
 	followed  string   // the file of the journal

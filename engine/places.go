@@ -57,8 +57,8 @@ func (p *places) unwatch(key hal.Key) {
 
 // watched is the directory of a rung.
 type watched struct {
-	key hal.Key
-	at  string
+	key hal.Key // the rung
+	at  string  // the path
 }
 
 // watchAll begins to watch what a start has found standing, and looks at it once more: somebody may have been there

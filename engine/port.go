@@ -11,7 +11,7 @@ import (
 // all.
 type port struct {
 	h   hal.Host // ears remove secrets from what drivers say
-	cfg Config
+	cfg Config   // Invariant: it stays the same
 	stream
 
 	core     *core.Core       // nil until a start has read the node

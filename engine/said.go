@@ -18,9 +18,9 @@ import (
 
 // ears hear what drivers say, without the secrets in it. They are used by many tasks.
 type ears struct {
-	runtime hal.Runtime
-	cluster hal.Cluster
-	said    *scrub.Scrubber
+	runtime hal.Runtime     // for the time
+	cluster hal.Cluster     // for secrets
+	said    *scrub.Scrubber // the secrets that were sent to drivers
 }
 
 // secretTimeout bounds the reading of the secrets that a driver may have quoted.

@@ -28,11 +28,11 @@ func worse(a, b Condition) Condition {
 // questions is what is answered of rungs, volumes and pods. It changes nothing. Owner only.
 type questions struct {
 	*port
-	objects     *objects
-	reached     func(v core.View, why string) string
-	isUnwritten func(hal.Key) bool
-	below       func(hal.Key) string // what others have mounted below a volume, "" for nothing
-	starting    func() string        // why the start failed last
+	objects     *objects                             // who wants what
+	reached     func(v core.View, why string) string // adds to why what is known of a driver
+	isUnwritten func(hal.Key) bool                   // the record of a rung that is up is on its way
+	below       func(hal.Key) string                 // what others have mounted below a volume, "" for nothing
+	starting    func() string                        // why the start failed last
 }
 
 // lookUp returns the status of one rung.

@@ -27,12 +27,12 @@ const (
 
 // node is what a start reads of the node.
 type node struct {
-	journal *journal.Journal
-	loaded  journal.Loaded
-	id      identity.Identity
-	log     *deletions.Log
-	deleted []deletions.Entry
-	start   core.Start
+	journal *journal.Journal      // open for writing
+	loaded  journal.Loaded        // what it held
+	id      identity.Identity     // whose root directory it is
+	log     *deletions.Log        // of deletions
+	deleted []deletions.Entry     // what that log says
+	start   core.Start            // what core begins with
 	base    hal.MountID           // on which the root directory is
 	strange []stranger            // mounted below it
 	isRead  bool                  // all but the layout
@@ -42,7 +42,7 @@ type node struct {
 // starting is the start: it reads the node until that succeeds, or a person has to decide.
 type starting struct {
 	*port
-	begin   func(node)
+	begin   func(node)             // is called once the node is read
 	damaged func([]journal.Damage) // told of what the journal has lost
 
 	id       identity.Identity // whose root directory it is
@@ -264,7 +264,7 @@ func doubtful(rec core.Record, now hal.Instant, boot hal.BootID) core.Record {
 // tableOnce answers At from one reading of the mount table.
 type tableOnce struct {
 	hal.Mounts
-	stacks map[string][]hal.Mount
+	stacks map[string][]hal.Mount // by path, the lowest mount first
 }
 
 func (t tableOnce) At(_ hal.Call, path string) ([]hal.Mount, error) { return t.stacks[path], nil }

@@ -8,16 +8,16 @@ const mostWaiting = 4096
 // stream takes events to who asks for them. One call of the sink is under way at a time, on a task; what comes
 // meanwhile waits for its end.
 type stream struct {
-	runtime hal.Runtime
+	runtime hal.Runtime   // for the task of the sink
 	level   Level         // Config.EventLevel
 	sink    func([]Event) // Config.Events
 	looks   func(Event)   // Config.Happening
 	taken   func()        // is called when the sink returns
 
-	busy    bool
-	waiting []Event
-	dropped int // that found the queue full
-	defects int // of volnode itself, as it has found them
+	busy    bool    // a call of the sink is under way
+	waiting []Event // events for the next call
+	dropped int     // that found the queue full
+	defects int     // of volnode itself, as it has found them
 }
 
 // isHeard reports whether anybody receives events of a level.

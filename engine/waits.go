@@ -15,14 +15,14 @@ type waits struct {
 	isUnwritten func(hal.Key) bool                                     // the record of a rung that is up is on its way
 	lacking     func(uid core.PodUID, on core.Condition) NotReadyError // what a wait waits for
 
-	all  map[core.Waiter]waiting
-	last core.Waiter
+	all  map[core.Waiter]waiting // Invariant: those that core has
+	last core.Waiter             // the number of the last one
 }
 
 // waiting is somebody who waits.
 type waiting struct {
-	on   core.Condition
-	done func()
+	on   core.Condition // the condition
+	done func()         // is called once, when it holds
 }
 
 // isForReady reports whether somebody waits for a pod to be ready.

@@ -14,6 +14,7 @@ var ErrEnded = errors.New("volnode has stopped and answers no more questions")
 // Code is a gRPC status code (grpc.io, "Status codes and their use in gRPC"). The numbers are the protocol's.
 type Code uint32
 
+// The codes of gRPC.
 const (
 	CodeOK                 Code = 0
 	CodeCanceled           Code = 1

@@ -5,6 +5,7 @@ import "fmt"
 // FileType is the type of a directory entry. The zero value is a type that nothing is made of.
 type FileType uint8
 
+// The types of entries that Linux has.
 const (
 	TypeOther FileType = iota
 	TypeFile

@@ -26,11 +26,11 @@ const (
 
 // backoff is the wait between failed attempts in one direction.
 type backoff struct {
-	attempts int
+	attempts int         // that failed in a row
 	since    hal.Instant // of the first of them
 	pauses   uint8       // writes that failed in a row since the last attempt: until is not an attempt's
-	until    hal.Instant
-	why      string // the last of them failed; for people
+	until    hal.Instant // no attempt before; 0 is none
+	why      string      // the last of them failed; for people
 }
 
 // fail starts the next wait: 500 ms doubled with each failure up to 2 min 2 s, after an answer for some time up to 4 s,

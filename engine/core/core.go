@@ -11,38 +11,38 @@ import (
 // usable; see [New].
 type Core struct {
 	now  hal.Instant // of the present step. Invariant: it never goes back.
-	boot hal.BootID
-	step uint64 // number of the present step
+	boot hal.BootID  // the present boot
+	step uint64      // number of the present step
 	// earlier bounds when earlier runs sent their last call; 0 if there was no such run.
 	earlier hal.Instant
 
-	rungs map[hal.Key]*rung
-	order []*rung // what sorted returned last
-	fresh []*rung // rungs added since, unsorted
-	stale bool    // rungs in order or fresh were removed since
+	rungs map[hal.Key]*rung // all that core knows of
+	order []*rung           // what sorted returned last
+	fresh []*rung           // rungs added since, unsorted
+	stale bool              // rungs in order or fresh were removed since
 	// above has the rungs that name a key in Below, sorted by key. The key itself need not exist.
 	above   map[hal.Key][]*rung
 	volumes map[string][]*rung           // by Volume, sorted by key
 	places  map[string][]*rung           // by each of Places, sorted by key
 	atlas   *rung                        // root of the tree by path: see spot
 	actors  map[string]map[hal.Key]*rung // by Actor
-	pods    map[PodUID]*pod
-	none    *plight            // Invariant: zero but for isShared; Step panics if it is not
-	ops     map[hal.OpID]*rung // operations in flight
-	open    map[hal.OpID]*rung // operations that ended and left a call without a known end: an answer may still come
-	covers  []Cover
-	hidden  []string          // paths that volnode could not read: see veil
-	unseen  []string          // the part of hidden where pods may have volumes without a record: see unknownUser
-	serial  map[string]bool   // actors that take one call per volume at a time
-	dead    map[string]string // by actor: the instance that was seen dead last
-	effects []Found           // only during New: what is at places of rungs that were gone
-	acts    map[string]bool   // actors that act after they answer
-	servers map[string]string // by actor: see serves
-	waits   map[Waiter]PodUID // the pod of each registered waiter; "" for AllGone
+	pods    map[PodUID]*pod              // that want something, or have a rung
+	none    *plight                      // Invariant: zero but for isShared; Step panics if it is not
+	ops     map[hal.OpID]*rung           // operations in flight
+	open    map[hal.OpID]*rung           // operations that ended, and whose call may still be answered
+	covers  []Cover                      // what hides places of rungs, as told last
+	hidden  []string                     // paths that volnode could not read: see veil
+	unseen  []string                     // those of hidden where pods may have volumes without a record: see unknownUser
+	serial  map[string]bool              // actors that take one call per volume at a time
+	dead    map[string]string            // by actor: the instance that was seen dead last
+	effects []Found                      // only during New: what is at places of rungs that were gone
+	acts    map[string]bool              // actors that act after they answer
+	servers map[string]string            // by actor: see serves
+	waits   map[Waiter]PodUID            // the pod of each registered waiter; "" for AllGone
 
-	synced  bool // every source has said all it knows. Invariant: never false again; no teardown before.
-	lastOp  hal.OpID
-	lastSeq uint64 // of the last first intent
+	synced  bool     // every source has said all it knows. Invariant: never false again; no teardown before.
+	lastOp  hal.OpID // number of the last operation. Invariant: it only grows.
+	lastSeq uint64   // of the last first intent
 
 	dirty   []*rung   // rungs to decide on, in any order. Invariant: each once (rung.isDirty).
 	round   []*rung   // the round before: reconcile reuses its memory
@@ -50,14 +50,14 @@ type Core struct {
 	illegal []Illegal // see Illegal
 	touched []*pod    // pods whose waiters wake must check. Invariant: each once (pod.isTouched).
 	freed   *pod      // the pod whose containers ended in this step, nil for none
-	timers  timers
+	timers  timers    // of rungs that wait for a time
 	landed  []*flight // flights that have ended, for reuse
 	turns   []*turns  // sorted by actor
 	limit   int       // operations of one actor at a time
 	all     []waiter  // those that wait for AllGone
 	keepers keepers   // a cache while somebody waits for AllGone
-	work    Work
-	batch   Batch // what the present step asks for
+	work    Work      // counted so far
+	batch   Batch     // what the present step asks for
 }
 
 // Start is what a start knows.

@@ -8,15 +8,15 @@ import (
 
 // pod is what one pod wants.
 type pod struct {
-	uid       PodUID
-	wanted    bool
+	uid       PodUID    // Invariant: it is the key in Core.pods
+	wanted    bool      // a source wants it
 	complete  bool      // all of its volumes are resolved
 	gone      bool      // no container of it runs
 	tops      []hal.Key // the rungs it wants at the top, sorted
 	rungs     []*rung   // all rungs that are its own, sorted by key
-	waiters   []waiter
-	isTouched bool
-	alone     [1]*pod // itself: the lists in which it is the only one
+	waiters   []waiter  // that wait for it
+	isTouched bool      // it is in Core.touched
+	alone     [1]*pod   // itself: the lists in which it is the only one
 }
 
 // desire is whether a rung should be up.

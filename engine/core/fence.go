@@ -9,14 +9,14 @@ import (
 
 // call is one call of ours whose end is not known: an actor that may still work on its rung until its bound.
 type call struct {
-	op       hal.OpID // 0 for one of an earlier run, known by its bound only
-	verb     Verb     // Setup or Tear down
-	until    hal.Instant
-	instance string // of the actor it was sent to
-	name     string // Call and Code of its Result
-	code     string
-	answer   Answer // NoAnswer or Doubted; Failed of an actor that acts after it has answered
-	aborted  bool   // a later repeat was answered ABORTED by the same process: this call was the one it was busy with
+	op       hal.OpID    // 0 for one of an earlier run, known by its bound only
+	verb     Verb        // Setup or Tear down
+	until    hal.Instant // its bound. Invariant: not 0.
+	instance string      // of the actor it was sent to
+	name     string      // Call and Code of its Result
+	code     string      // see Result.Code
+	answer   Answer      // NoAnswer or Doubted; Failed of an actor that acts after it has answered
+	aborted  bool        // a later repeat was answered ABORTED by the same process: this call was the one it was busy with
 }
 
 // fence adds a call without a known end. A bound of zero is no call.

@@ -14,8 +14,8 @@ import (
 // spot is the place of a rung in the index.
 type spot struct {
 	at          string // "" is not in it
-	rank        uint64
-	left, right *rung
+	rank        uint64 // Invariant: not below those of left and right
+	left, right *rung  // Invariant: the paths before at are on the left, those after it on the right
 }
 
 // path is the present path of r, else its future path; "" if core knows neither.

@@ -10,13 +10,13 @@ import (
 // decision is what core does next about one rung: it starts an operation, or waits, for a reason, perhaps until an
 // instant.
 type decision struct {
-	act  bool
+	act  bool // an operation starts now
 	drop bool // forget the rung: it has left nothing, and nobody wants it
 	// isWanted: the rung was wanted when this was decided. One that was not, and waits for those above it, asks nobody
 	// to give way.
 	isWanted bool
-	verb     Verb
-	why      why
+	verb     Verb        // of that operation
+	why      why         // it waits
 	on       hal.Key     // the rung, or the other thing, that why names; "" for none
 	until    hal.Instant // when time alone may change the decision; 0 is never
 }

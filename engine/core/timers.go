@@ -8,8 +8,8 @@ type timers []timer
 
 // timer is what a rung waits for.
 type timer struct {
-	at hal.Instant
-	r  *rung
+	at hal.Instant // when it is due
+	r  *rung       // whose it is
 }
 
 // first returns the earliest instant, 0 if nothing waits.

@@ -12,11 +12,13 @@ type StateClass uint8
 const (
 	// ClassNone: core knows of no such rung.
 	ClassNone StateClass = iota
+	// ClassUnknown: nobody knows whether it is up.
 	ClassUnknown
 	// ClassAbsent: Absent, and no call may bring it up again.
 	ClassAbsent
 	// ClassAbsentInDoubt: Absent, and a call may still bring it up, or a second teardown is due.
 	ClassAbsentInDoubt
+	// ClassPresent: it is up, as far as core knows.
 	ClassPresent
 
 	numStateClasses
@@ -25,6 +27,7 @@ const (
 // Input is what an event is to one rung.
 type Input uint8
 
+// Each is an [Event], or the end of an operation by its outcome; Wake is the one whose instant has come.
 const (
 	InputWanted Input = iota // a pod wants it, perhaps with other parameters
 	InputUnwanted
@@ -55,7 +58,7 @@ const (
 	numInputs
 )
 
-// inputOfEnd is the first happening of an operation's end, by verb; one for each outcome follows.
+// inputOfEnd is the first input of an operation's end, by verb; one for each outcome follows.
 var inputOfEnd = [...]Input{
 	Inspect: InputInspectDone, SetUp: InputSetUpDone, Refresh: InputRefreshDone,
 	TearDown: InputTearDownDone,
@@ -177,7 +180,7 @@ func (c *Core) Classify(now hal.Instant, e Event, f func(Transition)) {
 	}
 }
 
-// classifyWanted is Meets of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it
+// classifyWanted is Classify of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it
 // names all.
 func (c *Core) classifyWanted(e Wanted, key func(hal.Key, Input)) {
 	named := map[hal.Key]bool{}
@@ -194,7 +197,7 @@ func (c *Core) classifyWanted(e Wanted, key func(hal.Key, Input)) {
 	}
 }
 
-// outcomeStep orders outcomes as the happenings of an operation's end are.
+// outcomeStep orders outcomes as the inputs of an operation's end are.
 func outcomeStep(o hal.Outcome) Input {
 	switch o {
 	case hal.Done:

@@ -17,22 +17,22 @@ const turnEnds = time.Second
 
 // turns is the operations of one actor that run, and the rungs that wait to begin one.
 type turns struct {
-	actor string
-	young int // operations in flight that keep others waiting
+	actor string // whose operations these are
+	young int    // operations in flight that keep others waiting
 	// in the order in which they began; those that have ended are among them until they come to the front
 	begun   []turn
-	waiting line
+	waiting line // rungs that wait for their turn
 }
 
 // turn is an operation that has begun.
 type turn struct {
-	op    hal.OpID
-	since hal.Instant
+	op    hal.OpID    // which operation
+	since hal.Instant // when it began
 }
 
 // line is the rungs that wait for their turn.
 type line struct {
-	length int
+	length int       // rungs in rounds
 	rounds [][]*rung // by how many others of its pod waited when a rung came, in the order in which they came
 }
 

@@ -8,9 +8,9 @@ import (
 )
 
 type waiter struct {
-	id  Waiter
-	pod PodUID
-	on  Condition
+	id  Waiter    // of the caller
+	pod PodUID    // "" for AllGone
+	on  Condition // what it waits for
 }
 
 func (c *Core) await(e Await) {
@@ -124,8 +124,8 @@ func (c *Core) down(p *pod) bool {
 // keepers is a cache of allDown: the rungs and pods that were left when it checked all of them. While one of them is
 // left, allDown checks no other.
 type keepers struct {
-	rungs []*rung
-	pods  []*pod
+	rungs []*rung // that were not down
+	pods  []*pod  // whose containers ran
 }
 
 // allDown reports whether no pod is wanted and every rung, shared ones included, is gone.

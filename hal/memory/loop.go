@@ -24,10 +24,19 @@ type timer struct {
 // NewLoop returns a loop with nothing to do.
 func NewLoop() *Loop { return &Loop{now: 1} }
 
-func (l *Loop) Now() hal.Instant   { return l.now }
+// Now is the instant to which Run has come.
+func (l *Loop) Now() hal.Instant { return l.now }
+
+// BootID is always the same.
 func (l *Loop) BootID() hal.BootID { return "00000000-0000-4000-8000-000000000001" }
-func (l *Loop) Post(f func())      { l.queue = append(l.queue, f) }
-func (l *Loop) Go(task func())     { l.queue = append(l.queue, task) }
+
+// Post has Run call f as the owner.
+func (l *Loop) Post(f func()) { l.queue = append(l.queue, f) }
+
+// Go has Run call task: the loop has one thread.
+func (l *Loop) Go(task func()) { l.queue = append(l.queue, task) }
+
+// At has Run call f as the owner once its time has come to t.
 func (l *Loop) At(t hal.Instant, f func()) {
 	at, _ := slices.BinarySearchFunc(l.timers, t, func(x timer, t hal.Instant) int {
 		if x.at <= t {
@@ -41,6 +50,7 @@ func (l *Loop) At(t hal.Instant, f func()) {
 // errWaits is the end of a wait for what Run has not brought about.
 var errWaits = errors.New("memory: Run has ended, and what was waited for has not come")
 
+// Await runs the loop until done is called. It is an error if nothing is left to run before.
 func (l *Loop) Await(_ context.Context, register func(done func())) error {
 	isDone := false
 	l.Post(func() { register(func() { isDone = true }) })

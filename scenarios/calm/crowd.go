@@ -234,6 +234,7 @@ func counts(r *world.Run, of map[string]ACost, what string, steps ...func()) {
 }
 
 const (
+	// TasksAtOnce counts the operations that were under way at one time, at most.
 	TasksAtOnce = "tasks at once"
 	logRead     = "bytes read of the log of deletions" // which is as long as what has gone, not as what stands
 )

@@ -61,6 +61,7 @@ func (k Kept) isSetting() bool { return strings.HasPrefix(k.ID.Site, "hunt.") }
 // IsChoice: it is something that happens, and not how the world is set up or how long something takes.
 func (k Kept) IsChoice() bool { return !k.Time && !k.isSetting() }
 
+// IsWorkload reports whether the workload chooses at a site, and not the world.
 func IsWorkload(site string) bool { return strings.HasPrefix(site, "workload.") }
 
 // Steady is the setting that makes the play of a case steady: see [Play].

@@ -130,7 +130,7 @@ const (
 
 const (
 	huntPods    = 8
-	HuntVolumes = 6
+	HuntVolumes = 6   // persistent volumes of a default hunt
 	maxPods     = 256 // shape.index
 	MaxVolumes  = 32  // shape.volumes
 	// The last two are for few pods: a raw block volume, and one whose claim is ReadWriteOncePod.

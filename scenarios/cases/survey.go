@@ -8,6 +8,7 @@ import (
 
 const SiteWithout = "hunt.without-line" // leaves a line of a scenario out
 
+// WithoutLine is the setting that leaves a line of the scenario out.
 func WithoutLine(line int) Kept {
 	return Kept{ID: sim.NewID(SiteWithout, strconv.Itoa(line), 0), Value: 1}
 }
@@ -34,6 +35,7 @@ func keyOf(faults []sim.Fault) MenuKey {
 	return k
 }
 
+// Has reports whether the fault was possible.
 func (k MenuKey) Has(f sim.Fault) bool { return k[f/64]>>(f%64)&1 != 0 }
 
 // Span is a time that a run could have chosen.

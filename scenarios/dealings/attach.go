@@ -22,7 +22,7 @@ import (
 
 const (
 	AttachPeriod = 10 * time.Second // in which the controller looks at what it waits for
-	ForceAfter   = 6 * time.Minute
+	ForceAfter   = 6 * time.Minute  // then it detaches though the node reports the volume in use
 )
 
 func name(v *world.HandOver) string { return v.Driver + "^" + v.Handle }
@@ -147,6 +147,7 @@ func look(r *world.Run, v *world.HandOver, f func(*world.HandOver)) {
 	})
 }
 
+// IsWantedHere reports whether a pod that is wanted on the node uses the volume.
 func IsWantedHere(r *world.Run, v *world.HandOver) bool {
 	return slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
 		return p.IsWanted && slices.ContainsFunc(p.Uses,

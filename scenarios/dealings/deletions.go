@@ -22,6 +22,7 @@ import (
 // deletionTime is how long a deletion may go on whose entry somebody has taken away after it began.
 const deletionTime = 5 * time.Minute
 
+// DeletionsLog is the path of the agent's log of what it deleted.
 var DeletionsLog = deletions.File(identity.Dir(lang.RootDir))
 
 // LosesLog is somebody who removes the log, or what is above it.

@@ -34,6 +34,7 @@ func IsDisturbed(r *world.Run, path string) bool {
 	return r.W.Now().Sub(p.TouchedAt) < Noticing || len(stack) > 0 && IsForeign(r, stack[len(stack)-1])
 }
 
+// IsForeign reports whether somebody else has made the mount.
 func IsForeign(r *world.Run, m hal.Mount) bool {
 	_, is := r.Foreign[m.ID]
 	return is
@@ -72,8 +73,8 @@ const (
 	// LongestHang is how long a helper may sit in the kernel (hal/sim), longestStart how long a node may take to boot
 	// and an agent to start.
 	LongestHang  = 20 * time.Minute
-	LongestStart = 15 * time.Minute
-	MaxBackoff   = 2*time.Minute + 2*time.Second
+	LongestStart = 15 * time.Minute              // of an agent, until it has read its node
+	MaxBackoff   = 2*time.Minute + 2*time.Second // the engine's
 	// Slowest is how long a call may take that was slow when calm came: a record that is being written, and who waits
 	// for it.
 	Slowest = 30 * time.Second

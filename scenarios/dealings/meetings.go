@@ -145,6 +145,7 @@ func IsMet(r *world.Run, driver string) {
 	}
 }
 
+// Connect stands for the exchange in which the agent meets a driver.
 const Connect = "connect"
 
 // KeepsNoMore is a part of L7: in calm the agent has a connection to each driver that is registered, and no other.

@@ -24,6 +24,7 @@ const (
 	excused = 2 * time.Minute
 )
 
+// NewRegistrars is that no driver has registered yet.
 func NewRegistrars() world.Registrars {
 	return world.Registrars{
 		Registered: map[string]bool{}, Connected: map[string]bool{}, Serving: map[string]string{},

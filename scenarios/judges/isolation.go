@@ -192,6 +192,7 @@ func isFreeUse(r *world.Run, u world.Use) bool {
 		!slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool { return d.Name == u.Driver && !IsPrompt(d) })
 }
 
+// HasRungs reports whether the agent believes anything of a pod.
 func HasRungs(r *world.Run, p *world.Pod) bool {
 	has := false
 	r.Core.Beliefs(func(b core.Belief) { has = has || b.Pod == p.Uid })

@@ -19,6 +19,7 @@ func hasOthers(r *world.Run) bool {
 	})
 }
 
+// JournalDir is where the agent keeps its journal.
 const JournalDir = lang.RootDir + "/volnode/journal"
 
 // isWhole: a publish and its stage are mounted. That alone tells that what is recorded of another boot is up in this
@@ -37,6 +38,7 @@ func TopOf(r *world.Run, path string) hal.Mount {
 	return hal.Mount{}
 }
 
+// PutsJournalBack is somebody who puts a copy of the journal in its place.
 func PutsJournalBack(r *world.Run) {
 	_ = RemoveTree(r, JournalDir)
 	r.Root.Spoilt = world.Spoilt{}

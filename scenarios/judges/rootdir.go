@@ -22,7 +22,7 @@ import (
 // rename hosts, point the agent at another agent's directory. S30 judges it.
 
 const (
-	AnotherUID = "99999999-aaaa-4bbb-8ccc-dddddddddddd"
+	AnotherUID = "99999999-aaaa-4bbb-8ccc-dddddddddddd" // of the pod in another agent's root directory
 	anotherPod = lang.RootDir + "/pods/" + AnotherUID
 	anotherID  = "0f0e0d0c0b0a09080706050403020100"
 )
@@ -371,6 +371,7 @@ func Tidies(r *world.Run) {
 	}
 }
 
+// AcceptMachine starts the agent with --accept-machine.
 func AcceptMachine(c *engine.Config) { c.AcceptMachine = true }
 
 // isBare: there is nothing of a volume or a pod on the node.

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	NotSwapped   world.Swapping = iota
-	ByRename                    // a copy, with some of the manifests, comes into its place
-	byLink                      // a link comes into its place, which leads to the directory
-	ByTurnedLink                // the link is turned to the copy in the middle of the time
+	NotSwapped   world.Swapping = iota // the directory of manifests stays
+	ByRename                           // a copy, with some of the manifests, comes into its place
+	byLink                             // a link comes into its place, which leads to the directory
+	ByTurnedLink                       // the link is turned to the copy in the middle of the time
 	// the directory is removed and made again with the manifests of the copy: its inode has the same number.
 	ByRemake
 )

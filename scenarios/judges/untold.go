@@ -155,6 +155,7 @@ func IsOverlaid(r *world.Run, b *core.Belief) bool {
 		func(q *world.Place) bool { return q.Path == p.Path && q.Thing != p.Thing && r.MayRun(q) })
 }
 
+// Knows reports whether the agent has the rung.
 func Knows(r *world.Run, key hal.Key) bool {
 	_, is := r.Core.Belief(key)
 	return is

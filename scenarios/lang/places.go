@@ -1,7 +1,7 @@
 package lang
 
 const (
-	RootDir     = "/var/lib/volnode"
-	ManifestDir = RootDir + "/manifests"
-	NodeName    = "node-1"
+	RootDir     = "/var/lib/volnode"     // the agent's
+	ManifestDir = RootDir + "/manifests" // in file mode
+	NodeName    = "node-1"               // the name of the node
 )

@@ -129,6 +129,7 @@ func (c *Comparer) isNoted(code uint64) bool {
 	return is
 }
 
+// Number adds a number.
 func (v *Walk) Number(x uint64) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], x)
@@ -152,6 +153,7 @@ func (v *Walk) name(of string, number uint64) {
 	v.Number(n)
 }
 
+// Flag adds a truth value.
 func (v *Walk) Flag(is bool) {
 	if is {
 		v.Number(1)

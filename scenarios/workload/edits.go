@@ -200,6 +200,7 @@ func (t *Scene) renameFile(name, to string) string {
 	return ""
 }
 
+// DeleteObject deletes an object of the scenario.
 func (t *Scene) DeleteObject(name string) string {
 	object := t.S.Object(name, "")
 	if secret, is := object.(*corev1.Secret); is {

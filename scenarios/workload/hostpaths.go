@@ -133,6 +133,7 @@ func (t *Scene) bindHost(from, at string) string {
 	return ""
 }
 
+// ExpectNothingAt says what is at a path of the host where nothing should be.
 func (t *Scene) ExpectNothingAt(at string) string {
 	if kind, there := t.W.Exists(at); there {
 		return "a " + kind.String() + " is there"

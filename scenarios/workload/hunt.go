@@ -30,11 +30,13 @@ type versionOf struct {
 	world.Version
 }
 
+// Built is a pod that a hunt has made.
 type Built struct {
 	object *corev1.Pod
 	uses   []world.Use
 }
 
+// NewStock is a stock with nothing in it.
 func NewStock() *Stock {
 	return &Stock{
 		cluster: map[world.Cluster][]any{}, Pods: map[world.Shape]Built{},
@@ -78,6 +80,7 @@ func (h *Stock) pod(s world.Shape) Built {
 	return b
 }
 
+// Objects returns the objects of a cluster, made at the first call and shared by all schedules.
 func (h *Stock) Objects(of world.Cluster) []any {
 	if h.cluster[of] == nil {
 		h.cluster[of] = world.ClusterOfHunts(of)
@@ -119,6 +122,7 @@ func (g *Workload) Pick(site, object string, nth int, weights ...uint32) int {
 	return g.Choose.Pick(sim.NewID(site, object, uint32(nth)), weights)
 }
 
+// Time draws a time between 0 and most.
 func (g *Workload) Time(site, object string, nth int, most time.Duration) time.Duration {
 	return time.Duration(g.Choose.Between(sim.NewID(site, object, uint32(nth)), 0, int64(most)))
 }
@@ -132,10 +136,12 @@ func (g *Workload) At(d time.Duration, key string, f func()) {
 	})
 }
 
+// Current is pod i in its present version; nil if it has not come.
 func (g *Workload) Current(i int) *world.Pod {
 	return g.R.ByUID[core.PodUID(g.Stock.pod(g.Pods[i]).object.UID)]
 }
 
+// Apply has pod i come, or changes it.
 func (g *Workload) Apply(i int) {
 	b := g.Stock.pod(g.Pods[i])
 	dealings.Apply(g.R, b.object, b.uses)

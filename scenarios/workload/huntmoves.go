@@ -11,6 +11,7 @@ import (
 
 // This file is how volumes go to another node in hunts.
 
+// AwayMost is how long an agent is away at most.
 const AwayMost = 8 * time.Minute
 
 // How a volume goes to another node.

@@ -56,6 +56,7 @@ type Action struct {
 	Do    func(t *Scene, args []string) string // returns why it does not hold, or can't be done
 }
 
+// Duration reads a time of a line that the language has accepted.
 func Duration(text string) time.Duration {
 	d, _ := time.ParseDuration(text) // match has looked at it
 	return d

@@ -58,6 +58,7 @@ func (r *Run) FileOf(object any) string {
 	return r.Names[name]
 }
 
+// HasObjects reports whether a manifest holds an object.
 func (r *Run) HasObjects(file string) bool {
 	for _, used := range r.Names { // the order does not matter
 		if used == file {
@@ -67,6 +68,7 @@ func (r *Run) HasObjects(file string) bool {
 	return false
 }
 
+// Puts writes a manifest.
 func (r *Run) Puts(file string, object any) {
 	text := r.Texts[object]
 	if text == nil {
@@ -83,6 +85,7 @@ func (r *Run) Puts(file string, object any) {
 	r.W.WriteManifest(file, text)
 }
 
+// Unlinks removes a manifest.
 func (r *Run) Unlinks(file string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Names)) {
 		if r.Names[name] == file {

@@ -30,6 +30,7 @@ type Traits struct{ Staging, MultiWriter bool }
 // InlineHandle is the handle of an inline volume.
 func InlineHandle(uid, volume string) string { return "csi-" + Sha256Of(uid+volume) }
 
+// Sha256Of is the sum of a text in hexadecimal digits.
 func Sha256Of(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
@@ -77,6 +78,7 @@ type Writer struct {
 	Object *corev1.Pod // as it was when they started
 }
 
+// View is what a container sees of a volume that it uses.
 type View struct {
 	*sim.View
 	Use *Use
@@ -130,6 +132,7 @@ type OpenCall struct {
 	IsUndone bool // what undoes it was sent since
 }
 
+// The methods of a CSI driver that set up and tear down.
 const (
 	Stage     = "NodeStageVolume"
 	Unstage   = "NodeUnstageVolume"

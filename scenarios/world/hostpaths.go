@@ -13,12 +13,13 @@ const (
 	HostShare     = "/srv" // that the host mounts from a server in some worlds
 	hostDirectory = HostShare + "/shared"
 
-	HostLink = "/opt/link" // leads to the directory of all pods
-	HostBind = "/opt/bind" // is a second mount of the root directory, until the node boots
-	HostTurn = "/opt/turn" // a link that somebody turns to an emptyDir
-	HostUnit = "/opt/unit" // to which it leads before
-	HostFile = lang.RootDir + "/plugins/disk.example/kept"
+	HostLink = "/opt/link"                                 // leads to the directory of all pods
+	HostBind = "/opt/bind"                                 // is a second mount of the root directory, until the node boots
+	HostTurn = "/opt/turn"                                 // a link that somebody turns to an emptyDir
+	HostUnit = "/opt/unit"                                 // to which it leads before
+	HostFile = lang.RootDir + "/plugins/disk.example/kept" // a file
 
+	// EmptyDirOfFirst is the place of an emptyDir of a hunt's first pod.
 	EmptyDirOfFirst = lang.RootDir +
 		"/pods/00000000-0000-4000-8000-000000000000/volumes/kubernetes.io~empty-dir/scratch"
 )

@@ -29,6 +29,7 @@ type Objects struct {
 	Attachments map[string]*storagev1.VolumeAttachment
 }
 
+// NewObjects is a cluster without objects.
 func NewObjects() Objects {
 	return Objects{
 		map[string]*corev1.PersistentVolume{},
@@ -38,6 +39,7 @@ func NewObjects() Objects {
 	}
 }
 
+// Put adds an object, or puts it in place of the one with its name.
 func (o *Objects) Put(object any) {
 	switch v := object.(type) {
 	case *corev1.PersistentVolume:

@@ -33,10 +33,13 @@ var SecretsOfHunts = map[string]map[string]string{
 	"publish": {"password": "\tp\"ubl'ish% <é> s3cr3t"},
 }
 
+// LeaksOfHunts finds the secrets of hunts in a text.
 var LeaksOfHunts = secrets.Of(SecretsOfHunts["stage"], SecretsOfHunts["publish"])
 
+// HuntVolume is the volume of a driver, and which calls get a secret.
 type HuntVolume struct{ Driver, Handle, secret string }
 
+// VolumesOfHunts is the persistent volumes of a default hunt, by index.
 var VolumesOfHunts = [cases.HuntVolumes]HuntVolume{
 	{Driver: "disk.example", Handle: "vol-1", secret: "both"},
 	{Driver: "disk.example", Handle: "vol-10"},
@@ -201,6 +204,7 @@ func uidAfter(i int, exports uint8) types.UID {
 	return types.UID(fmt.Sprintf("%s%d-%d", givenUID, i, exports))
 }
 
+// ClaimOf is the claim of volume i.
 func ClaimOf(i int, uid uint8) *corev1.PersistentVolumeClaim {
 	access, mode := modeOf(i)
 	return &corev1.PersistentVolumeClaim{
@@ -338,6 +342,7 @@ func ManifestOf(object any) []byte {
 	return text
 }
 
+// VolumeOfHunt is how the language names volume i.
 func VolumeOfHunt(i int) string {
 	v := VolumesOfHunts[max(min(i, cases.HuntVolumes-1), 0)]
 	driver, _, _ := strings.Cut(v.Driver, ".")

@@ -17,8 +17,8 @@ const (
 	stepsOfOne   = 1_000   // seen: 100
 	mostCalls    = 2_000   // HAL calls at one instant, and callsOfOne for each pod of a crowd; seen: 18
 	callsOfOne   = 10
-	MostRequests = 60 // RPCs of one method for one rung within stormWindow; seen: 18
-	StormWindow  = time.Minute
+	MostRequests = 60          // RPCs of one method for one rung within StormWindow; seen: 18
+	StormWindow  = time.Minute // in which they are counted
 )
 
 // storm counts what the agent does at one instant.

@@ -42,7 +42,7 @@ func TestFiguresOfASmallTree(t *testing.T) {
 		"methods of engine.VolumeManager":                                            "2, 1 of them exported",
 		"bools on the rung of engine/core":                                           "2",
 		"exported names without a comment":                                           "1: engine/end.go:10 Alone",
-		"fields in engine and engine/core without a comment":                         "3: " + bare,
+		"fields of state in engine and engine/core without a comment":                "3: " + bare,
 		"lines of code without comments":                                             code,
 		"lines of code without comments, tests":                                      "0",
 		"lines of a function, 90th percentile":                                       "6",

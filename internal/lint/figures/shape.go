@@ -40,7 +40,7 @@ func shapeFigures(t *tree) []Figure {
 		{Name: "methods of engine.VolumeManager", Value: fmt.Sprintf("%d, %d of them exported", methods, public)},
 		number("bools on the rung of engine/core", bools),
 		number("exported names without a comment", len(exported), exported...),
-		number("fields in engine and engine/core without a comment", len(fields), fields...),
+		number("fields of state in engine and engine/core without a comment", len(fields), fields...),
 	}
 	return append(all, sizes(t)...)
 }
@@ -63,8 +63,13 @@ func receiver(fn *ast.FuncDecl) string {
 	return ""
 }
 
+// wellKnown are the methods of the interfaces of fmt, errors and encoding.
+var wellKnown = []string{
+	"String", "GoString", "Error", "Unwrap", "Is", "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
+}
+
 // bare returns the exported names at the top of a file, and exported methods of exported types, without a comment. The
-// comment of a group of constants or variables is of each.
+// comment of a group of constants or variables is of each. What a method of a well-known interface does, its name says.
 func bare(t *tree, f goFile) (names []string) {
 	say := func(id *ast.Ident) {
 		if id.IsExported() {
@@ -74,7 +79,7 @@ func bare(t *tree, f goFile) (names []string) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Doc == nil && (d.Recv == nil || ast.IsExported(receiver(d))) {
+			if d.Doc == nil && (d.Recv == nil || ast.IsExported(receiver(d)) && !slices.Contains(wellKnown, d.Name.Name)) {
 				say(d.Name)
 			}
 		case *ast.GenDecl:
@@ -114,9 +119,16 @@ func structs(f goFile, do func(name string, s *ast.StructType)) {
 	}
 }
 
-// bareFields returns the fields of a file's structs that have no comment of their own.
+// bareFields returns the fields of a file's structs that have no comment of their own. An exported struct with exported
+// fields alone is a message, not state, and one of a line is a value: its own comment says what it is.
 func bareFields(t *tree, f goFile) (names []string) {
 	structs(f, func(name string, s *ast.StructType) {
+		isState := !ast.IsExported(name) || slices.ContainsFunc(s.Fields.List, func(field *ast.Field) bool {
+			return slices.ContainsFunc(field.Names, func(id *ast.Ident) bool { return !id.IsExported() })
+		})
+		if !isState || t.fset.Position(s.Pos()).Line == t.fset.Position(s.End()).Line {
+			return
+		}
 		for _, field := range s.Fields.List {
 			if field.Doc != nil || field.Comment != nil {
 				continue
