@@ -176,7 +176,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 		f.retry = f.retry || !isTidy // a copy of what is gone is still there
 	}
 	if isDone {
-		r.keepsKept(f, f.state.kept)
+		r.keepsKept(f, append(slices.Clone(f.state.kept), f.state.uncopied()...))
 	}
 }
 

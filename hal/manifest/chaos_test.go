@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,7 +29,7 @@ type chaos struct {
 	copies  map[string]bool       // files that hold a uid or a name of another by mistake
 	served  map[hal.Identity]bool // by what was delivered in this life
 	settled map[hal.Identity]bool // that were served, and have been meant ever since
-	former  map[hal.Identity]bool // that were served once, with nobody who had their uid
+	former  map[hal.Identity]bool // that people meant once
 	isLossy bool                  // what the agent has written may be lost, or older than what it knew
 	pods    int                   // that were made
 	read    int                   // events of w.raw that were looked at
@@ -93,6 +94,9 @@ func (c *chaos) puts(name string) {
 		return
 	case !isSpoilt:
 		text = c.meant[name]
+		for _, id := range c.of(text) {
+			c.former[id] = c.former[id] || !c.copies[name]
+		}
 	case text == "":
 		c.fail["read "+at] = errno("read", at, syscall.EIO)
 		text = c.meant[name]
@@ -164,7 +168,6 @@ func (c *chaos) takes(id hal.Identity) {
 			c.fails("the reader serves %s, and people want %s, which has that uid", id, other)
 		}
 	}
-	c.former[id] = true
 }
 
 // lives passes time in which the agent may die; then it starts again.
@@ -240,7 +243,7 @@ func (c *chaos) actions() map[string]func(*rapid.T) {
 		"write":  func(*rapid.T) { c.make() },
 		"delete": func(t *rapid.T) { name := c.file(t); c.says("somebody deletes %s", name); c.drop(name) },
 		"rename": c.rename, "move": c.move, "swap": c.swap, "again": c.recreate, "spoil": c.spoil, "mend": c.mend,
-		"copy": c.copy, "correct": c.correct, "lose": c.loseCopies, "full": c.fillDisk,
+		"copy": c.copy, "correct": c.correct, "lose": c.loseCopies, "full": c.fillDisk, "break": c.breakDisk,
 		"restart": func(t *rapid.T) { c.again() },
 	}
 	for name, do := range all {
@@ -363,16 +366,27 @@ func (c *chaos) loseCopies(t *rapid.T) {
 
 // fillDisk has writes of copies fail until it is called again.
 func (c *chaos) fillDisk(*rapid.T) {
-	c.isLossy = true
-	for _, call := range []string{"write " + cache + "/" + next, "append " + cache + "/" + ledger} {
-		if c.fail[call] == nil {
-			c.fail[call] = errno("write", cache, syscall.ENOSPC)
-			c.says("%s fails", call)
-		} else {
-			delete(c.fail, call)
-			c.says("%s works again", call)
-		}
+	c.turns("write "+cache+"/"+next, syscall.ENOSPC)
+	c.turns("append "+cache+"/"+ledger, syscall.ENOSPC)
+}
+
+// breakDisk has one of the steps fail by which something becomes durable, until it is drawn again.
+func (c *chaos) breakDisk(t *rapid.T) {
+	c.turns(rapid.SampledFrom([]string{
+		"sync " + path.Dir(cache), "sync " + cache, "sync " + cache + "/" + next, "sync " + cache + "/" + ledger,
+		"write " + cache + "/" + next, "append " + cache + "/" + ledger, "remove " + cache + "/" + kept,
+	}).Draw(t, "step"), syscall.EIO)
+}
+
+// turns has a call fail, or work again.
+func (c *chaos) turns(call string, with syscall.Errno) {
+	if c.isLossy = true; c.fail[call] == nil {
+		c.fail[call] = errno("write", cache, with)
+		c.says("%s fails", call)
+		return
 	}
+	delete(c.fail, call)
+	c.says("%s works again", call)
 }
 
 // mayAsk: the agent's own files were lost, or could not be written, so it may ask a person what is gone.
@@ -414,9 +428,10 @@ func (c *chaos) endsWell() {
 
 func TestWhatIsMeantOutlastsChaos(t *testing.T) {
 	for name, without := range map[string][]string{
-		"nothing is lost":  {"lose", "full"},
-		"nobody errs":      {"copy", "full"},
-		"the disk is full": {"copy", "lose", "spoil"},
+		"nothing is lost":    {"lose", "full", "break"},
+		"nobody errs":        {"copy", "full", "break"},
+		"the disk is full":   {"copy", "lose", "spoil", "break"},
+		"the disk is broken": {"copy", "lose", "spoil", "full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {

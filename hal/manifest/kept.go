@@ -84,12 +84,26 @@ func sumLine(lines []byte) []byte {
 	return fmt.Appendf(nil, "%s%d}\n", sumOf, crc32.ChecksumIEEE(lines))
 }
 
-// keptUntil is what is kept until the copies and the ledger have it: what was kept so far, what is now, and, if
-// several files change, what they held: while some of their copies are old and some are new, an object that moved or
-// changed its name may be in none of them.
+// uncopied is what is served of files without a copy of what counts in them: the disk failed, and the file may have
+// changed since.
+func (s *state) uncopied() (all []object) {
+	for _, name := range s.restlessly() {
+		if f := s.files.of(name); f.known && !f.copied {
+			all = append(all, slices.DeleteFunc(slices.Clone(f.objects), func(o object) bool {
+				_, isServed := s.objects.get(o.id)
+				return !isServed
+			})...)
+		}
+	}
+	return all
+}
+
+// keptUntil is what is kept until the copies and the ledger have it: what was kept so far, what is now, what has no
+// copy, and, if several files change, what they held: while some of their copies are old and some are new, an object
+// that moved or changed its name may be in none of them.
 func (r reader) keptUntil(f *finding) (all []object) {
 	objects := map[id]object{}
-	for _, o := range append(slices.Clone(r.before.wrote), f.state.kept...) {
+	for _, o := range slices.Concat(r.before.wrote, f.state.kept, r.before.uncopied()) {
 		objects[o.id] = o
 	}
 	changes, former := 0, []object(nil)
@@ -182,4 +196,33 @@ func (r reader) holdsBack(f *finding) bool {
 		}
 	}
 	return (isAnyBad || f.unconfirmed) && len(gone) > 0
+}
+
+// losesPod reports whether a file has just come to count whose copy is lost, and a pod of before this run is in no good
+// manifest: that file may have held it, and it may be in one that is bad now, or be kept for an object that does not
+// count.
+func (r reader) losesPod(f *finding) bool {
+	isRead := func(name string) bool { return !f.state.files.of(name).lost }
+	isDisputed := func(name string) bool { return isRead(name) && len(f.state.files.of(name).refused) > 0 }
+	isBad := func(name string) bool {
+		this := f.state.files.of(name)
+		return this.problem != "" && (this.opaque || len(this.texts) > 0) // its uid may be made of a name in it
+	}
+	lost := r.before.lost()
+	mayBeThere := slices.ContainsFunc(lost, isRead) && slices.ContainsFunc(f.state.restlessly(), isBad) ||
+		slices.ContainsFunc(lost, isDisputed)
+	return mayBeThere &&
+		slices.ContainsFunc(r.left, func(uid string) bool { return !f.state.hasPod(uid) })
+}
+
+// unnamed returns the pods of before this run that no manifest names, if what an earlier run knew of the manifests is
+// lost, or was never there: another agent's root directory was taken over. Nothing says that they were removed: the
+// directory may be another one than it was, or not be mounted.
+func (r reader) unnamed(f *finding) (uids []string) {
+	for _, uid := range r.left {
+		if f.state.lostRecord && !f.state.hasPod(uid) {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
 }

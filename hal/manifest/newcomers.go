@@ -13,9 +13,9 @@ type title uint8
 
 const (
 	counted title = iota // it counted so far, in this file
-	// it counted so far, in another file; or it is in one that counted in the last run, whose copy is lost; at a start:
-	// it is in the copy of an earlier content.
+	// it counted so far, in another file; at a start: it is in the copy of an earlier content.
 	hasMoved
+	mayHaveCounted // it is in a file that counted in the last run, whose copy is lost
 	// it counted in the last run, and its file is gone if the next reading agrees: it need not come up, and has its
 	// name and uid.
 	isGoing
@@ -39,7 +39,7 @@ func (r *resolver) titleOf(obj object, name string, f file) title {
 		return isNew
 	case !r.starts && !served:
 		if was := r.state.files.base[name]; was.lost && !slices.Contains(was.refused, obj.id) {
-			return hasMoved
+			return mayHaveCounted
 		}
 		return newcomer
 	case r.starts && f.lost, !r.starts && was.file != name:
@@ -100,10 +100,10 @@ func (r *resolver) contests(with holder, key id, where string) {
 const neither = "has the name or the uid of the object in %s; volnode has lost its record of which of them counted, " +
 	"so neither counts; remove one of them"
 
-// rivals are the newcomers that have the name or the uid of a newcomer with the same title, once the record is lost of
-// who counted: any of them may be the one that did.
+// rivals are those that have the name or the uid of another with the same title, where the record is lost of who
+// counted: any of them may be the one that did.
 func (r *resolver) rivals(key id, with title) (all []holder) {
-	if !r.state.lostRecord || with < isHere {
+	if isLost := with == mayHaveCounted || with >= isHere && r.state.lostRecord; !isLost {
 		return nil
 	}
 	first, owner := r.named[byName(key)], r.owned[byUID(key)]

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"path"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -169,4 +171,25 @@ func TestOfTwoPodsWithOneNameEachKeepsItsUIDAsItMoves(t *testing.T) {
 	w.rm("a.yaml").put("c.yaml", owned("a", "u1")).pass(200 * time.Millisecond)
 	w.put("c.yaml", "kind: [\n").pass(5 * second)
 	require.NotContains(t, w.changes(), "/u1")
+}
+
+// No copy could be written of two pods, and one gets the uid of the other by mistake. Whichever file comes first, and
+// whenever the agent dies, the next start knows whose uid it is, and keeps the pod of the one that does not count.
+func TestWhoWasServedComesBeforeWhoMayHaveBeen(t *testing.T) {
+	for _, name := range []string{"a", "z"} {
+		for at, died := 1, true; died; at++ {
+			w := newWorld(t).startBare()
+			w.left = []string{"u1", "u2"}
+			w.fail["sync "+path.Dir(cache)] = errno("sync", path.Dir(cache), syscall.EIO)
+			w.put(name+".yaml", owned(name, "u1")).put("b.yaml", owned("b", "u2")).pass(second)
+			clear(w.fail)
+			w.put("b.yaml", owned("b", "u1"))
+			died = w.dying(at, func() { w.pass(3 * second) })
+			changes := w.start().pass(10 * second).changes()
+			isAll := strings.Contains(changes, "+b/u2") && strings.Contains(changes, "+"+name+"/u1")
+			require.True(t, isAll || !strings.Contains(changes, "synced"), "%s, at %d: %s", name, at, changes)
+			require.NotContains(t, changes, "+b/u1", "%s, at %d", name, at)
+			require.Contains(t, w.troubles(), dir+"/b.yaml: Pod default/b", "%s, at %d", name, at)
+		}
+	}
 }

@@ -221,30 +221,6 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 }
 
-// losesPod reports whether a file has just come to count whose copy is lost, and a pod of before this run is in no good
-// manifest: that file may have held it, and it may be in one that is bad now.
-func (r reader) losesPod(f *finding) bool {
-	isRead := func(name string) bool { return !f.state.files.of(name).lost }
-	isBad := func(name string) bool {
-		this := f.state.files.of(name)
-		return this.problem != "" && (this.opaque || len(this.texts) > 0) // its uid may be made of a name in it
-	}
-	return slices.ContainsFunc(r.before.lost(), isRead) && slices.ContainsFunc(f.state.restlessly(), isBad) &&
-		slices.ContainsFunc(r.left, func(uid string) bool { return !f.state.hasPod(uid) })
-}
-
-// unnamed returns the pods of before this run that no manifest names, if what an earlier run knew of the manifests is
-// lost, or was never there: another agent's root directory was taken over. Nothing says that they were removed: the
-// directory may be another one than it was, or not be mounted.
-func (r reader) unnamed(f *finding) (uids []string) {
-	for _, uid := range r.left {
-		if f.state.lostRecord && !f.state.hasPod(uid) {
-			uids = append(uids, uid)
-		}
-	}
-	return uids
-}
-
 // list names the manifests and what is passed over, sorted, and says which directory holds them.
 func (r reader) list() (names, passed []string, here dirID, problem string) {
 	if here, problem = r.directory(); problem != "" {

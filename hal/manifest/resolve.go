@@ -60,7 +60,7 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 		map[string][]hal.Trouble{}
 	r.findBad()
 	before := r.before()
-	for _, t := range []title{counted, hasMoved, isGoing, isHere, isNew} {
+	for _, t := range []title{counted, hasMoved, mayHaveCounted, isGoing, isHere, isNew} {
 		for _, name := range r.names {
 			r.enter(name, t)
 		}
@@ -189,7 +189,7 @@ func (r *resolver) enter(name string, with title) {
 			r.objects[obj.id] = obj
 		}
 		// Who was served so far keeps its uid, also if another has its name by now.
-		if isFree := !isNamed && !isOwned; isFree || len(rivals) > 0 || with < isHere {
+		if isFree := !isNamed && !isOwned; isFree || len(rivals) > 0 || with <= hasMoved {
 			r.has(holder{id: obj.id, where: where, title: with, file: name}, isNamed, isOwned)
 		}
 	}

@@ -426,6 +426,9 @@ func (x files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 
 func (x files) Allocate(hal.Call, string, int64, uint32) error { panic("never") }
 func (x files) Sync(_ hal.Call, at string) error {
+	if err := x.w.fail["sync "+at]; err != nil {
+		return err
+	}
 	x.w.synced[at] = true
 	x.w.loose = slices.DeleteFunc(x.w.loose, func(c renamed) bool {
 		return c.isContent && c.at == at || !c.isContent && path.Dir(c.at) == at

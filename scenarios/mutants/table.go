@@ -3,7 +3,8 @@ package mutants
 import "slices"
 
 // Table is the faulty engines. The old text of each is in its function exactly once.
-var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources, identity, requests,
+var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources,
+	manifests, identity, requests,
 	registrations, vandals, damage, secrets, roots, hostPaths, faces, ties, paces, tables, costs)
 
 // first is of all parts of the engine.
