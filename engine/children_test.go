@@ -31,7 +31,7 @@ func TestTwoHelpersOfOneRung(t *testing.T) {
 		b.m = engine.New(h, b.cfg)
 		b.m.Start()
 	})
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.w.KillAgent()
 	b.run(time.Minute)
 	scratch := func() engine.VolumeStatus { return b.status().Pods[0].Volumes[1] }

@@ -92,14 +92,14 @@ func newFickle(b *bench) *fickle {
 func TestCallDuringAnIntroductionIsNotOneOfTheProcessBefore(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	f := newFickle(b)
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	require.Equal(t, engine.Ready, b.status().Pods[0].State)
 
 	f.introduce = func(wait func(time.Duration)) error { wait(9 * time.Second); return nil }
 	f.loses = true
 	b.w.RestartDriver(driverName)
-	b.w.Delete(pod("web", "a"))
+	b.w.Cluster.Delete(pod("web", "a"))
 	for range 120 {
 		b.run(500 * time.Millisecond)
 		for _, r := range b.status().Rungs {
@@ -116,7 +116,7 @@ func TestCallDuringAnIntroductionIsNotOneOfTheProcessBefore(t *testing.T) {
 func TestProcessThatFailsItsIntroductionIsNotCalled(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	f := newFickle(b)
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 
 	f.introduce = func(func(time.Duration)) error {
@@ -127,7 +127,7 @@ func TestProcessThatFailsItsIntroductionIsNotCalled(t *testing.T) {
 	}
 	b.w.RestartDriver(driverName)
 	b.run(time.Minute)
-	b.w.Delete(pod("web", "a"))
+	b.w.Cluster.Delete(pod("web", "a"))
 	b.run(5 * time.Minute)
 	require.Zero(t, f.asked)
 	require.True(t, b.status().Drivers[0].Registered)
@@ -216,7 +216,7 @@ func TestSecondEndpointWaitsUntilTheFirstHasGone(t *testing.T) {
 			b.run(engine.SilentAfter + 15*time.Second)
 			require.NotEqual(t, serving, to.to[driverName])
 			require.True(t, b.driverAt("-2-reg.sock").Registered)
-			b.w.Apply(pod("web", "a"))
+			b.w.Cluster.Apply(pod("web", "a"))
 			b.run(5 * time.Second)
 			require.Equal(t, engine.Ready, b.status().Pods[0].State)
 		})
@@ -240,7 +240,7 @@ func (r *told) Notify(c hal.Call, socket, made string, registered bool, reason s
 // do.
 func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 	b := newBench(t, sim.Polite())
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	b.w.StopDriver(driverName)
 	b.run(time.Second)
@@ -250,7 +250,7 @@ func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 			"for its registration socket in plugins_registry below the root directory; start the driver; " +
 			"one of its volumes may be up",
 	}}, b.status().Drivers)
-	b.w.Delete(pod("web", "a"))
+	b.w.Cluster.Delete(pod("web", "a"))
 	b.run(10 * time.Second)
 	why := b.status().Pods[0].Volumes[0].Why
 	require.Contains(t, why, "not sent: driver "+driverName+" is not registered, and no other driver is; volnode waits")
@@ -258,10 +258,10 @@ func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 	b.w.StartDriver(driverName)
 	b.run(time.Minute)
 	require.Empty(t, b.status().Pods)
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	b.w.StopPlugin(driverName)
-	b.w.Delete(pod("web", "a"))
+	b.w.Cluster.Delete(pod("web", "a"))
 	b.run(30 * time.Second)
 	require.Contains(t, b.status().Pods[0].Volumes[0].Why,
 		"not sent: driver "+driverName+" is registered, but volnode cannot reach it: ")
@@ -287,7 +287,7 @@ func TestDriverIsKilledBehindItsRegistration(t *testing.T) {
 	b.run(time.Minute)
 	for _, away := range []time.Duration{0, time.Second, 4 * time.Second, 30 * time.Second, 2 * time.Minute} {
 		b.w.StopPlugin(driverName)
-		b.w.Apply(pod("web", "a"))
+		b.w.Cluster.Apply(pod("web", "a"))
 		b.run(time.Second)
 		d := b.status().Drivers[0]
 		require.True(t, d.Registered, "%s: %+v", away, d)
@@ -301,7 +301,7 @@ func TestDriverIsKilledBehindItsRegistration(t *testing.T) {
 		require.Empty(t, d.Why)
 		b.run(10 * time.Second)
 		require.Equal(t, engine.Ready, b.status().Pods[0].State, away)
-		b.w.Delete(pod("web", "a"))
+		b.w.Cluster.Delete(pod("web", "a"))
 		b.run(10 * time.Second)
 		require.Empty(t, b.status().Rungs)
 	}

@@ -36,7 +36,7 @@ func TestOperationsAreEvents(t *testing.T) {
 		}
 		b.w.KillAgent()
 		b.w.StartAgent()
-		b.w.Apply(pod("web", "a"))
+		b.w.Cluster.Apply(pod("web", "a"))
 		b.run(time.Minute)
 		setUps := len(slices.DeleteFunc(slices.Clone(ended), func(v core.Verb) bool { return v != core.SetUp }))
 		switch level {

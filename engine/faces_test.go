@@ -62,7 +62,7 @@ func TestEachQuestionAtEachTime(t *testing.T) {
 	b.run(time.Minute)
 	b.asksAll("uid-web") // it is made, and not started
 	b.do(func(m *engine.VolumeManager) { m.Start(); m.Start() })
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	require.Equal(t, engine.Ready, b.status().Pods[0].State)
 	for _, uid := range []core.PodUID{"uid-none", "", "../..", "uid-web"} {
@@ -93,7 +93,7 @@ func TestWaitsSayWhatTheyWaitFor(t *testing.T) {
 	bare := pod("bare", "a")
 	bare.Spec.Volumes, bare.Spec.Containers[0].VolumeMounts = nil, nil
 	lost := pod("lost", "none")
-	b.w.Apply(pod("web", "a"), bare, lost)
+	b.w.Cluster.Apply(pod("web", "a"), bare, lost)
 	b.run(time.Minute)
 	up := func(uid core.PodUID) string {
 		return b.wrong(func(m *engine.VolumeManager) error {
@@ -129,7 +129,7 @@ func TestWaitsSayWhatTheyWaitFor(t *testing.T) {
 
 func TestAVolumeHasTwoNames(t *testing.T) {
 	b := newBench(t, sim.Polite())
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	attached := func(name string) (is bool, err error) {
 		b.do(func(m *engine.VolumeManager) { is, err = m.VolumeIsAttached(b.w.Context(patience), name) })
@@ -164,16 +164,16 @@ func TestVolumesInUseAreThoseThatMayBeThere(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, names)
 	}
-	b.w.Apply(pod("web", "a"), pod("second", "a"))
+	b.w.Cluster.Apply(pod("web", "a"), pod("second", "a"))
 	b.run(time.Minute)
 	expect() // the driver attaches nothing
 
 	attaches := csiDriver()
 	attaches.Spec.AttachRequired = nil
-	b.w.Apply(attaches)
+	b.w.Cluster.Apply(attaches)
 	b.run(time.Minute)
 	expect("kubernetes.io/csi/" + driverName + "^a")
-	b.w.Delete(pod("web", "a"), pod("second", "a"))
+	b.w.Cluster.Delete(pod("web", "a"), pod("second", "a"))
 	b.run(time.Hour)
 	expect()
 

@@ -23,7 +23,7 @@ func TestHostPathIsCheckedAtStart(t *testing.T) {
 		Path: "/srv/data",
 		Type: &kind,
 	}}
-	b.w.Apply(web)
+	b.w.Cluster.Apply(web)
 	b.run(time.Minute)
 	checked := func(line string) bool {
 		return strings.Contains(line, "verb setup rung hostpath/uid-web/scratch outcome done")

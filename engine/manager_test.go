@@ -41,7 +41,7 @@ func newBench(t *testing.T, p sim.Personality) *bench {
 	})
 	b.w.AddDriver(sim.DriverSpec{Name: driverName, Personality: p})
 	b.w.AddVolume(driverName, "a")
-	b.w.Apply(csiDriver(), volume("pv-a", "a"), claim("a", "pv-a"))
+	b.w.Cluster.Apply(csiDriver(), volume("pv-a", "a"), claim("a", "pv-a"))
 	b.w.StartAgent()
 	return b
 }
@@ -115,7 +115,7 @@ func (b *bench) status() engine.Status {
 func TestUpRestartDown(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	web := pod("web", "a")
-	b.w.Apply(web)
+	b.w.Cluster.Apply(web)
 	b.run(time.Minute)
 	s := b.status()
 	require.Len(t, s.Pods, 1)
@@ -129,7 +129,7 @@ func TestUpRestartDown(t *testing.T) {
 		require.NotContains(t, line, "operation", "a healthy volume is adopted without a call")
 	}
 
-	b.w.Delete(web)
+	b.w.Cluster.Delete(web)
 	b.run(5 * time.Minute)
 	s = b.status()
 	require.Empty(t, s.Rungs)
@@ -140,7 +140,7 @@ func TestUpRestartDown(t *testing.T) {
 func TestStatusSaysWhyADroppedVolumeStays(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	web := pod("web", "a")
-	b.w.Apply(web)
+	b.w.Cluster.Apply(web)
 	b.run(time.Minute)
 	for _, v := range b.status().Pods[0].Volumes {
 		require.Empty(t, v.Why)
@@ -148,7 +148,7 @@ func TestStatusSaysWhyADroppedVolumeStays(t *testing.T) {
 	web = web.DeepCopy()
 	web.Spec.Volumes, web.Spec.Containers[0].VolumeMounts = web.Spec.Volumes[1:],
 		web.Spec.Containers[0].VolumeMounts[1:]
-	b.w.Apply(web)
+	b.w.Cluster.Apply(web)
 	b.run(time.Minute)
 	volumes := b.status().Pods[0].Volumes
 	require.Len(t, volumes, 2)
@@ -163,9 +163,9 @@ func (b *bench) twoOfOneHandle() {
 	other := volume("pv-b", "a")
 	other.Spec.ClaimRef.Name = "b"
 	other.Spec.CSI.FSType = "xfs"
-	b.w.Apply(other, claim("b", "pv-b"), pod("first", "a"))
+	b.w.Cluster.Apply(other, claim("b", "pv-b"), pod("first", "a"))
 	b.run(time.Minute)
-	b.w.Apply(pod("second", "b"))
+	b.w.Cluster.Apply(pod("second", "b"))
 	b.run(time.Minute)
 }
 
@@ -181,7 +181,7 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	require.Contains(t, s.Pods[1].Volumes[0].Why,
 		"PersistentVolume pv-b names the volume csi.example.com^a, and so does pv-a")
 
-	b.w.Delete(pod("first", "a"))
+	b.w.Cluster.Delete(pod("first", "a"))
 	b.run(5 * time.Minute)
 	s = b.status()
 	require.Len(t, s.Pods, 1)
@@ -198,10 +198,10 @@ func TestOneOfTwoVolumesWithOneHandleIsEdited(t *testing.T) {
 
 	edited := volume("pv-a", "c")
 	edited.Spec.ClaimRef.Name = "a"
-	b.w.Apply(edited)
+	b.w.Cluster.Apply(edited)
 	b.run(time.Minute)
 	require.Equal(t, engine.Blocked, b.status().Pods[1].State, "containers of the first may run on it")
-	b.w.Delete(pod("first", "a"))
+	b.w.Cluster.Delete(pod("first", "a"))
 	b.run(5 * time.Minute)
 	s := b.status()
 	require.Len(t, s.Pods, 1)
@@ -215,9 +215,9 @@ func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 	other := volume("pv-b", "a")
 	other.Spec.ClaimRef.Name = "b"
 	other.Spec.CSI.FSType = "xfs"
-	b.w.Apply(other, claim("b", "pv-b"), pod("second", "a"))
+	b.w.Cluster.Apply(other, claim("b", "pv-b"), pod("second", "a"))
 	b.run(time.Minute)
-	b.w.Apply(pod("first", "b"))
+	b.w.Cluster.Apply(pod("first", "b"))
 	b.run(time.Minute)
 	b.log = nil
 	b.w.KillAgent()
@@ -231,7 +231,7 @@ func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 
 	// It goes while nobody serves the node: at the end of the start nothing speaks for it any more.
 	b.w.KillAgent()
-	b.w.Delete(pod("second", "a"))
+	b.w.Cluster.Delete(pod("second", "a"))
 	b.run(10 * time.Minute)
 	s = b.status()
 	require.Len(t, s.Pods, 1)
@@ -243,10 +243,10 @@ func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 func TestPodThatWentDuringARestartHasItsName(t *testing.T) {
 	for _, isLost := range []bool{false, true} {
 		b := newBench(t, sim.Polite())
-		b.w.Apply(pod("web", "a"))
+		b.w.Cluster.Apply(pod("web", "a"))
 		b.run(time.Minute)
 		b.w.KillAgent()
-		b.w.Delete(pod("web", "a"))
+		b.w.Cluster.Delete(pod("web", "a"))
 		b.w.BreakDriver(driverName, sim.Hangs)
 		name := "web"
 		if isLost {
@@ -266,7 +266,7 @@ func TestPodThatWentDuringARestartHasItsName(t *testing.T) {
 // The journal is lost while the agent is down, and the pod stays.
 func TestJournalLost(t *testing.T) {
 	b := newBench(t, sim.Polite())
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	b.w.KillAgent()
 	for _, name := range b.w.Entries("/var/lib/volnode/volnode/journal") {
@@ -316,7 +316,7 @@ func TestForeignMountGoes(t *testing.T) {
 	b.w.MakeDir(path)
 	b.w.MakeDir("/srv/other")
 	require.Zero(t, b.w.BindMount("/srv/other", path, false))
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	require.Equal(t, engine.Blocked, b.status().Pods[0].State)
 	require.NotEmpty(t, b.w.MountsAt(path))

@@ -47,7 +47,7 @@ func TestReadyIsNotToldBeforeItIsRecorded(t *testing.T) {
 	})
 	b.w.KillAgent()
 	b.run(time.Minute)
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	mounted := func() (volumes map[string]engine.MountedVolume) {
 		b.w.Do(func() {
@@ -79,10 +79,10 @@ func TestAnEndIsToldWhileTheJournalCanNotBeWritten(t *testing.T) {
 	b.w.KillAgent()
 	b.run(time.Minute)
 	f.is = true
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	require.Equal(t, engine.Waiting, b.status().Pods[0].State)
-	b.w.Delete(pod("web", "a"))
+	b.w.Cluster.Delete(pod("web", "a"))
 	begun, ended := b.w.Now(), b.w.Now()
 	b.w.Do(func() {
 		require.NoError(t, b.m.WaitForUnmount(b.w.Context(time.Hour), "uid-web"))

@@ -36,15 +36,15 @@ func TestStopLeavesNoIntentOfWhatWasNotBegun(t *testing.T) {
 		b.m.Start()
 	})
 	b.w.KillAgent()
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	require.Equal(t, engine.Ready, b.status().Pods[0].State)
-	b.w.Delete(pod("web", "a"))
+	b.w.Cluster.Delete(pod("web", "a"))
 	b.run(time.Minute)
 	require.Equal(t, 1, b.status().Journal.Records, "the stage's: %+v", b.status().Rungs)
 
 	b.w.KillAgent()
-	b.w.Apply(pod("web", "a"))
+	b.w.Cluster.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	require.Equal(t, engine.Ready, b.status().Pods[0].State, "%+v", b.status().Rungs)
 }

@@ -111,21 +111,21 @@ func actions() []workload.Action {
 			on("reboot", func(t *scene, _ []string) string { t.W.Reboot(); return "" }),
 			on("cut power", func(t *scene, _ []string) string { t.W.CutPower(); return "" }),
 			on("fail pods for TIME",
-				func(t *scene, a []string) string { t.W.BreakWatch("pods", workload.Duration(a[0])); return "" }),
+				func(t *scene, a []string) string { t.W.Cluster.BreakWatch("pods", workload.Duration(a[0])); return "" }),
 			on("fail claims for TIME", func(t *scene, a []string) string {
-				t.W.BreakWatch("claims", workload.Duration(a[0]))
+				t.W.Cluster.BreakWatch("claims", workload.Duration(a[0]))
 				return ""
 			}),
 			on("fail volumes for TIME", func(t *scene, a []string) string {
-				t.W.BreakWatch("persistent volumes", workload.Duration(a[0]))
+				t.W.Cluster.BreakWatch("persistent volumes", workload.Duration(a[0]))
 				return ""
 			}),
 			on("fail drivers for TIME", func(t *scene, a []string) string {
-				t.W.BreakWatch("drivers", workload.Duration(a[0]))
+				t.W.Cluster.BreakWatch("drivers", workload.Duration(a[0]))
 				return ""
 			}),
-			on("hold synced", func(t *scene, _ []string) string { t.W.HoldSynced("manifest"); return "" }),
-			on("release synced", func(t *scene, _ []string) string { t.W.ReleaseSynced("manifest"); return "" }),
+			on("hold synced", func(t *scene, _ []string) string { t.W.Cluster.HoldSynced("manifest"); return "" }),
+			on("release synced", func(t *scene, _ []string) string { t.W.Cluster.ReleaseSynced("manifest"); return "" }),
 		}, meddling(), expectations())
 }
 

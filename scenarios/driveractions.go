@@ -65,7 +65,7 @@ func backendActions() []workload.Action {
 		on("expect HANDLE of driver DRIVER away",
 			func(t *scene, a []string) string { return expectAway(t, a[0], a[1]) }),
 		on("silence cluster for TIME", func(t *scene, a []string) string {
-			t.W.BreakWatch("", workload.Duration(a[0]))
+			t.W.Cluster.BreakWatch("", workload.Duration(a[0]))
 			return ""
 		}),
 	}

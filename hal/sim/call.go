@@ -47,124 +47,6 @@ func newCallSite(name string, class hal.Class, writes bool) *callSite {
 	}
 }
 
-// subject is what a choice is about.
-type subject struct {
-	name string
-	hash uint64
-	nth  uint32
-	key  hal.Key // the rung that a call is for, "" if it is for none
-}
-
-// subject counts the choices of a site and object.
-func (w *World) subject(at *site, name string) subject {
-	h := hashString(name)
-	return subject{name: name, hash: h, nth: w.nth.next(idHash(at.hash, h, 0))}
-}
-
-// counters counts by key: a hash table with open addressing, for keys that are hashes already. The zero value is empty.
-type counters struct {
-	slots []counter // a power of two of them, at most half of them used
-	used  int
-}
-
-type counter struct {
-	key   uint64
-	count uint32 // 0 is a free slot
-}
-
-// next returns how often it was asked for key before.
-func (c *counters) next(key uint64) uint32 {
-	if 2*c.used >= len(c.slots) {
-		c.grow()
-	}
-	s := c.slot(key)
-	if s.count == 0 {
-		s.key = key
-		c.used++
-	}
-	s.count++
-	return s.count - 1
-}
-
-// slot is where key is, or would be.
-func (c *counters) slot(key uint64) *counter {
-	mask := uint64(len(c.slots) - 1)
-	for i := key & mask; ; i = (i + 1) & mask {
-		if s := &c.slots[i]; s.count == 0 || s.key == key {
-			return s
-		}
-	}
-}
-
-func (c *counters) grow() {
-	old := c.slots
-	c.slots = make([]counter, max(1024, 2*len(old)))
-	for _, s := range old {
-		if s.count > 0 {
-			*c.slot(s.key) = s
-		}
-	}
-}
-
-// NextID is the id that the next choice at a site about an object will have. It is asked for while another choice is
-// being made.
-func (w *World) NextID(site, object string) ID {
-	return NewID(site, object, w.nth.slot(idHash(hashString(site), hashString(object), 0)).count)
-}
-
-func (s *subject) id(at *site) ID {
-	return ID{at.name, s.name, s.nth, idHash(at.hash, s.hash, s.nth)}
-}
-
-// pick draws from a menu.
-func (w *World) pick(at *site, s *subject, m *menu) Fault {
-	f := NoFault
-	if w.config.Script != nil {
-		f = w.config.Script(s.id(at), m.faults[1:])
-	}
-	if f == NoFault && m.live && !w.calm {
-		f = w.draw(s.id(at), m)
-	}
-	if f != NoFault {
-		w.trace.add(Record{
-			At: w.sched.now, Mark: MarkFault, What: at.name, Object: s.name, Fault: f,
-			hash: at.hash ^ s.hash,
-		})
-		for _, look := range w.faulted {
-			look(Injected{Site: at.name, Object: s.name, Key: s.key, Fault: f})
-		}
-	}
-	return f
-}
-
-func (w *World) draw(id ID, m *menu) Fault {
-	if w.faults != nil {
-		return w.faults.PickFault(id, m.faults, m.weights)
-	}
-	return m.faults[w.chooser.Pick(id, m.weights)]
-}
-
-// happens draws one fault for the subject name. The subject is counted in every profile, so that a choice has the same
-// id in all of them.
-func (w *World) happens(f Fault, at *site, name string) bool {
-	s := w.subject(at, name)
-	if (!w.menus.single[f].live || w.calm) && w.config.Script == nil {
-		return false
-	}
-	return w.pick(at, &s, &w.menus.single[f]) == f
-}
-
-// time draws a time for the subject name; lo is the benign one.
-func (w *World) time(at *site, name string, lo, hi time.Duration) time.Duration {
-	s := w.subject(at, name)
-	return time.Duration(w.chooser.Between(s.id(at), int64(lo), int64(hi)))
-}
-
-// DrawTime draws a time for what others do in the world, who are told apart by site and object. lo is the benign one.
-func (w *World) DrawTime(site, object string, lo, hi time.Duration) time.Duration {
-	return w.time(newSite(site), object, lo, hi)
-}
-
 // latency bounds by class: the way there, and the way back.
 const (
 	fastest     = time.Microsecond
@@ -269,7 +151,7 @@ func (w *World) Caller(id ID) Caller {
 	if at == nil || id.Site != at.fault.name && id.Site != at.crash.name {
 		return Caller{}
 	}
-	return Caller{at.name, at.class, at.writes, w.run(), w.trace.last.op, w.enteredFor}
+	return Caller{at.name, at.class, at.writes, w.lives, w.trace.last.op, w.enteredFor}
 }
 
 func (k *call) record(m Mark) Record {

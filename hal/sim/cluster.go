@@ -1,11 +1,9 @@
 package sim
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"syscall"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -13,8 +11,12 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// clusterTruth is what the cluster says, and what the agent has been told of it.
-type clusterTruth struct {
+// Cluster is what the cluster says, and what the agent has been told of it.
+type Cluster struct {
+	*chance
+	source hal.Source                 // of what Apply makes
+	post   func(*incarnation, func()) // to the owner of a life
+
 	objects []*clusterObject // in the order of their making
 	sources []hal.Source     // that the agent waits for
 	holding []hal.Source     // that never say Synced until ReleaseSynced
@@ -56,8 +58,6 @@ type clusterSecret struct {
 	data map[string]string
 }
 
-var siteManifest = newSite("cluster.manifest")
-
 var callSecret = newCallSite("cluster.secret", hal.ClassRPC, false)
 
 // ObjectName names an object: kind, namespace and name.
@@ -77,8 +77,8 @@ func ObjectName(o any) string {
 	panic("sim: not an object of the cluster")
 }
 
-func (w *World) object(source hal.Source, name string) *clusterObject {
-	for _, o := range w.cluster.objects {
+func (cl *Cluster) object(source hal.Source, name string) *clusterObject {
+	for _, o := range cl.objects {
 		if o.source == source && o.name == name {
 			return o
 		}
@@ -88,137 +88,85 @@ func (w *World) object(source hal.Source, name string) *clusterObject {
 
 // Apply makes or changes objects of the cluster, which are not changed afterwards. The agent hears of each a drawn time
 // later.
-func (w *World) Apply(objects ...any) {
-	source := w.config.Source
-	w.addSource(source)
+func (cl *Cluster) Apply(objects ...any) {
+	source := cl.source
+	cl.addSource(source)
 	for _, o := range objects {
 		name := ObjectName(o)
-		c := w.object(source, name)
+		c := cl.object(source, name)
 		if c == nil {
 			c = &clusterObject{source: source, name: name}
-			w.cluster.objects = append(w.cluster.objects, c)
+			cl.objects = append(cl.objects, c)
 		}
 		if c.now != nil && !isSame(c.now, o) { // another one of that name: the first must have been deleted
 			c.last, c.now = c.now, nil
-			w.event("cluster.deleted", name)
-			w.tellObject(c)
+			cl.event("cluster.deleted", name)
+			cl.tellObject(c)
 		}
 		c.last, c.now = c.now, o
-		w.event("cluster.applied", name)
-		w.tellObject(c)
+		cl.event("cluster.applied", name)
+		cl.tellObject(c)
 	}
 }
 
 // Replace makes one edit of the cluster: the former objects go, others come, and a pod that comes with the uid of one
 // that goes is renamed.
-func (w *World) Replace(former, others []any) {
-	w.addSource(w.config.Source)
-	w.cluster.renames = true
+func (cl *Cluster) Replace(former, others []any) {
+	cl.addSource(cl.source)
+	cl.renames = true
 	var changed []*clusterObject
 	for _, o := range former {
-		if c := w.object(w.config.Source, ObjectName(o)); c != nil && c.now != nil {
+		if c := cl.object(cl.source, ObjectName(o)); c != nil && c.now != nil {
 			c.last, c.now = c.now, nil
-			w.event("cluster.deleted", c.name)
+			cl.event("cluster.deleted", c.name)
 			changed = append(changed, c)
 		}
 	}
 	for _, o := range others {
 		name := ObjectName(o)
-		c := w.object(w.config.Source, name)
+		c := cl.object(cl.source, name)
 		if c == nil {
-			c = &clusterObject{source: w.config.Source, name: name}
-			w.cluster.objects = append(w.cluster.objects, c)
+			c = &clusterObject{source: cl.source, name: name}
+			cl.objects = append(cl.objects, c)
 		}
 		if c.now != nil {
 			c.last = c.now
 		}
 		c.now = o
-		w.event("cluster.applied", name)
+		cl.event("cluster.applied", name)
 		if !slices.Contains(changed, c) {
 			changed = append(changed, c)
 		}
 	}
 	for _, c := range changed {
 		if c.as != c.now {
-			w.tellObject(c)
+			cl.tellObject(c)
 		}
 	}
 }
 
 // Delete takes objects, of this kind, namespace and name, out of the cluster.
-func (w *World) Delete(objects ...any) {
+func (cl *Cluster) Delete(objects ...any) {
 	for _, o := range objects {
-		c := w.object(w.config.Source, ObjectName(o))
+		c := cl.object(cl.source, ObjectName(o))
 		if c == nil || c.now == nil {
 			continue
 		}
 		c.last, c.now = c.now, nil
-		w.event("cluster.deleted", c.name)
-		w.tellObject(c)
+		cl.event("cluster.deleted", c.name)
+		cl.tellObject(c)
 	}
 }
-
-// WriteManifest makes a file of objects, as WriteFile does; who writes it may be half done for a while.
-func (w *World) WriteManifest(path string, data []byte) {
-	if !w.happens(ManifestTorn, siteManifest, path) {
-		w.WriteFile(path, data)
-		return
-	}
-	torn := append(slices.Clone(data[:len(data)/2]), tornEnd...)
-	w.WriteFile(path, torn)
-	w.torn++
-	w.finishesManifest(path, torn, data, w.time(siteManifest, path, time.Second, outageMost))
-}
-
-// finishesManifest has the rest of a manifest written in a while; not before the directory is there again, if something
-// is in its place.
-func (w *World) finishesManifest(path string, torn, data []byte, in time.Duration) {
-	w.sched.at(w.sched.now.Add(in), siteManifest.hash, nil, func() {
-		dir := path[:lastSlash(path)]
-		kind, _ := w.Exists(dir)
-		if stack := w.MountsAt(dir); kind != hal.TypeDirectory || len(stack) > 0 &&
-			w.IsForeign(stack[len(stack)-1].ID) {
-			w.finishesManifest(path, torn, data, time.Minute)
-			return
-		}
-		w.torn--
-		if bytes.Equal(w.ReadFile(path), torn) { // nobody has written it or removed it since
-			w.WriteFile(path, data)
-		}
-	})
-}
-
-// CoverDirectory mounts an empty filesystem over a directory that the agent watches, as somebody on the node would;
-// UncoverDirectory unmounts it.
-func (w *World) CoverDirectory(path string) syscall.Errno {
-	errno := w.MountForeign(path)
-	w.contentChanged(path + "/")
-	return errno
-}
-
-// UncoverDirectory ends CoverDirectory.
-func (w *World) UncoverDirectory(path string) {
-	if stack := w.MountsAt(path); len(stack) > 0 && w.IsForeign(stack[len(stack)-1].ID) {
-		_ = w.UnmountTop(path) // nobody keeps it busy
-		w.contentChanged(path + "/")
-	}
-}
-
-// IsTorn says whether somebody is half done with writing a manifest.
-func (w *World) IsTorn() bool { return w.torn > 0 }
-
-// tornEnd makes half a manifest one that can't be read: otherwise the half might be another pod.
-const tornEnd = "\n\t{"
 
 // PutSecret makes or changes a secret.
-func (w *World) PutSecret(namespace, name string, data map[string]string) {
-	w.DeleteSecret(namespace, name)
-	w.cluster.secrets = append(w.cluster.secrets, clusterSecret{namespace + "/" + name, data})
+func (cl *Cluster) PutSecret(namespace, name string, data map[string]string) {
+	cl.DeleteSecret(namespace, name)
+	cl.secrets = append(cl.secrets, clusterSecret{namespace + "/" + name, data})
 }
 
 // Secret is the data of a secret; nil if there is none. It is not to be changed.
-func (w *World) Secret(name string) map[string]string {
-	for _, s := range w.cluster.secrets {
+func (cl *Cluster) Secret(name string) map[string]string {
+	for _, s := range cl.secrets {
 		if s.name == name {
 			return s.data
 		}
@@ -227,41 +175,41 @@ func (w *World) Secret(name string) map[string]string {
 }
 
 // DeleteSecret takes a secret away.
-func (w *World) DeleteSecret(namespace, name string) {
-	w.cluster.secrets = slices.DeleteFunc(w.cluster.secrets,
+func (cl *Cluster) DeleteSecret(namespace, name string) {
+	cl.secrets = slices.DeleteFunc(cl.secrets,
 		func(s clusterSecret) bool { return s.name == namespace+"/"+name })
 }
 
 // HoldSynced keeps a source from saying Synced, in this life of the agent and later ones, until ReleaseSynced.
-func (w *World) HoldSynced(source hal.Source) {
-	w.addSource(source)
-	w.cluster.holding = append(w.cluster.holding, source)
+func (cl *Cluster) HoldSynced(source hal.Source) {
+	cl.addSource(source)
+	cl.holding = append(cl.holding, source)
 }
 
 // ReleaseSynced ends HoldSynced.
-func (w *World) ReleaseSynced(source hal.Source) {
-	w.cluster.holding = slices.DeleteFunc(w.cluster.holding, func(s hal.Source) bool { return s == source })
-	if inc := w.cluster.watcher; inc != nil && !inc.dead {
-		w.sayIn(inc, 0, hal.Synced{Source: source})
+func (cl *Cluster) ReleaseSynced(source hal.Source) {
+	cl.holding = slices.DeleteFunc(cl.holding, func(s hal.Source) bool { return s == source })
+	if inc := cl.watcher; inc != nil && !inc.dead {
+		cl.sayIn(inc, 0, hal.Synced{Source: source})
 	}
 }
 
 // SetTrouble says that a source has a problem; Problem "" ends it.
-func (w *World) SetTrouble(t hal.Trouble) {
-	w.cluster.trouble = slices.DeleteFunc(w.cluster.trouble, func(k hal.Trouble) bool {
+func (cl *Cluster) SetTrouble(t hal.Trouble) {
+	cl.trouble = slices.DeleteFunc(cl.trouble, func(k hal.Trouble) bool {
 		return k.Source == t.Source && k.Where == t.Where
 	})
 	if t.Problem != "" {
-		w.cluster.trouble = append(w.cluster.trouble, t)
+		cl.trouble = append(cl.trouble, t)
 	}
-	if inc := w.cluster.watcher; inc != nil && !inc.dead {
-		w.sayIn(inc, w.time(siteObject, t.Where, fastest, objectMost), t)
+	if inc := cl.watcher; inc != nil && !inc.dead {
+		cl.sayIn(inc, cl.time(siteObject, t.Where, fastest, objectMost), t)
 	}
 }
 
-func (w *World) addSource(s hal.Source) {
-	if !slices.Contains(w.cluster.sources, s) {
-		w.cluster.sources = append(w.cluster.sources, s)
+func (cl *Cluster) addSource(s hal.Source) {
+	if !slices.Contains(cl.sources, s) {
+		cl.sources = append(cl.sources, s)
 	}
 }
 
@@ -271,7 +219,7 @@ func (h hostCluster) Secret(c hal.Call, namespace, name string) (hal.Secret, err
 	if !ok {
 		return hal.Secret{}, k.done(errno)
 	}
-	for _, s := range h.w.cluster.secrets {
+	for _, s := range h.w.Cluster.secrets {
 		if s.name == k.subject.name {
 			return hal.NewSecret(maps.Clone(s.data)), k.done(0)
 		}

@@ -46,16 +46,16 @@ func eventText(e hal.ClusterEvent) string {
 func TestClusterTellsAllThenSynced(t *testing.T) {
 	var got []string
 	w := benign(t, sim.Config{})
-	w.Apply(version(pod("a"), "1"), version(pod("b"), "1"))
-	w.SetTrouble(hal.Trouble{Source: "manifest", Where: "x", Problem: "p"})
+	w.Cluster.Apply(version(pod("a"), "1"), version(pod("b"), "1"))
+	w.Cluster.SetTrouble(hal.Trouble{Source: "manifest", Where: "x", Problem: "p"})
 	w.SetAgent(func(h hal.Host) { h.Cluster.Watch(func(e hal.ClusterEvent) { got = append(got, eventText(e)) }) })
 	w.StartAgent()
 	require.NoError(t, w.RunFor(time.Minute))
 	require.ElementsMatch(t, []string{"+a.1", "+b.1", "trouble p", "synced manifest"}, got)
 	require.Equal(t, "synced manifest", got[3])
 	got = nil
-	w.Apply(version(pod("a"), "2"))
-	w.Delete(pod("b"))
+	w.Cluster.Apply(version(pod("a"), "2"))
+	w.Cluster.Delete(pod("b"))
 	require.NoError(t, w.RunFor(time.Minute))
 	require.ElementsMatch(t, []string{"+a.2", "-b.1"}, got)
 
@@ -68,12 +68,12 @@ func TestClusterTellsAllThenSynced(t *testing.T) {
 func TestSyncedCanBeHeld(t *testing.T) {
 	var got []string
 	w := benign(t, sim.Config{})
-	w.HoldSynced("api")
+	w.Cluster.HoldSynced("api")
 	w.SetAgent(func(h hal.Host) { h.Cluster.Watch(func(e hal.ClusterEvent) { got = append(got, eventText(e)) }) })
 	w.StartAgent()
 	require.NoError(t, w.RunFor(time.Hour))
 	require.Equal(t, []string{"synced manifest"}, got)
-	w.ReleaseSynced("api")
+	w.Cluster.ReleaseSynced("api")
 	require.NoError(t, w.RunFor(time.Minute))
 	require.Equal(t, []string{"synced manifest", "synced api"}, got)
 }
@@ -96,13 +96,13 @@ func TestTheLastThingToldOfAnObjectIsTrue(t *testing.T) {
 				last[text[1:2]] = text
 			})
 		})
-		w.Apply(version(pod("a"), "0"))
+		w.Cluster.Apply(version(pod("a"), "0"))
 		w.StartAgent()
 		for i := range 10 {
-			w.After(time.Duration(i*7)*time.Second, "apply", func() { w.Apply(version(pod("a"), fmt.Sprint(i))) })
-			w.After(time.Duration(i*11)*time.Second, "again", func() { w.Apply(version(pod("b"), fmt.Sprint(i))) })
+			w.After(time.Duration(i*7)*time.Second, "apply", func() { w.Cluster.Apply(version(pod("a"), fmt.Sprint(i))) })
+			w.After(time.Duration(i*11)*time.Second, "again", func() { w.Cluster.Apply(version(pod("b"), fmt.Sprint(i))) })
 		}
-		w.After(2*time.Minute, "delete", func() { w.Delete(pod("b")) })
+		w.After(2*time.Minute, "delete", func() { w.Cluster.Delete(pod("b")) })
 		w.After(time.Minute, "kill", w.KillAgent)
 		require.NoError(t, w.RunFor(2*time.Hour))
 		require.Equal(t, "+a.9", last["a"], "seed %d", seed)
@@ -114,13 +114,13 @@ func TestTheLastThingToldOfAnObjectIsTrue(t *testing.T) {
 
 func TestSecretsAreReadAtUse(t *testing.T) {
 	w := benign(t, sim.Config{})
-	w.PutSecret("n", "s", map[string]string{"k": "v"})
+	w.Cluster.PutSecret("n", "s", map[string]string{"k": "v"})
 	h := w.Host()
 	w.Do(func() {
 		s, err := h.Cluster.Secret(hal.Call{}, "n", "s")
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"k": "v"}, s.Reveal())
-		w.DeleteSecret("n", "s")
+		w.Cluster.DeleteSecret("n", "s")
 		_, err = h.Cluster.Secret(hal.Call{}, "n", "s")
 		require.Error(t, err)
 	})

@@ -273,18 +273,18 @@ func TestEveryFaultIsMet(t *testing.T) {
 		w := toyWorld(c, 3)
 		w.OnEffect(func(e sim.Effect) {
 			if e.Kind == sim.EffectAgentStarted {
-				w.Apply(pod("a"))
+				w.Cluster.Apply(pod("a"))
 			}
 		})
 		h := func() {
 			useTheRest(w)
 			w.RestartDriver("d")
 			w.WriteManifest("/etc/volnode/pod.yaml", []byte("x"))
-			w.Apply(version(pod("b"), "1"), version(pod("b"), "2"))
-			w.Delete(pod("b"))
+			w.Cluster.Apply(version(pod("b"), "1"), version(pod("b"), "2"))
+			w.Cluster.Delete(pod("b"))
 			other := pod("b")
 			other.UID = "another"
-			w.Apply(other)
+			w.Cluster.Apply(other)
 		}
 		for i := range 100 {
 			w.After(time.Duration(i)*10*time.Second, "rest", h)

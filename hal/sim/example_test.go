@@ -25,7 +25,7 @@ func Example() {
 			panic("S5")
 		}
 	})
-	w.After(time.Minute, "pod-1", func() { w.Apply(pod("pod-1")) })
+	w.After(time.Minute, "pod-1", func() { w.Cluster.Apply(pod("pod-1")) })
 	w.StartAgent()
 
 	if err := w.RunFor(20 * time.Minute); err != nil {

@@ -57,27 +57,26 @@ func (c *clusterObject) kind() string {
 }
 
 // sayIn delivers an event to the watcher.
-func (w *World) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) {
-	w.sayAt(inc, w.sched.now.Add(wait), e)
+func (cl *Cluster) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) {
+	cl.sayAt(inc, cl.sched.now.Add(wait), e)
 }
 
-func (w *World) sayAt(inc *incarnation, at hal.Instant, e hal.ClusterEvent) {
-	f := w.cluster.watch
-	w.sched.at(at, siteObject.hash, inc, func() {
-		h := host{w, inc}
-		h.post(func() { f(e) })
+func (cl *Cluster) sayAt(inc *incarnation, at hal.Instant, e hal.ClusterEvent) {
+	f := cl.watch
+	cl.sched.at(at, siteObject.hash, inc, func() {
+		cl.post(inc, func() { f(e) })
 	})
 }
 
 // say delivers a notice of an object at an instant, or the version that it was merged into by then. gone: that object
 // is gone.
-func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object any, gone bool) {
+func (cl *Cluster) say(inc *incarnation, c *clusterObject, at hal.Instant, object any, gone bool) {
 	c.said++
-	f, nth := w.cluster.watch, c.said
+	f, nth := cl.watch, c.said
 	if c.told = max(c.told, at); !gone {
 		c.shown = c.told
 	}
-	w.sched.at(at, siteObject.hash, inc, func() {
+	cl.sched.at(at, siteObject.hash, inc, func() {
 		e := hal.Changed{Source: c.source, Applied: []any{object}}
 		switch {
 		case nth <= c.merged && isSame(object, c.newest):
@@ -85,51 +84,50 @@ func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object a
 		case gone:
 			e.Applied, e.Removed = nil, e.Applied
 		}
-		h := host{w, inc}
-		h.post(func() { f(e) })
+		cl.post(inc, func() { f(e) })
 	})
 }
 
 // again says the last notice once more, or not.
-func (w *World) again(inc *incarnation, c *clusterObject, object any, gone bool) {
-	if w.happens(ObjectRepeated, siteObject, c.name) {
-		w.say(inc, c, c.told.Add(w.time(siteObject, c.name, fastest, objectMost)), object, gone)
+func (cl *Cluster) again(inc *incarnation, c *clusterObject, object any, gone bool) {
+	if cl.happens(ObjectRepeated, siteObject, c.name) {
+		cl.say(inc, c, c.told.Add(cl.time(siteObject, c.name, fastest, objectMost)), object, gone)
 	}
 }
 
 // tellObject delivers the present state of an object, unless it is kept back, and returns when the first notice of it
 // arrives. The states of one object arrive in their order; those of different objects in any.
-func (w *World) tellObject(c *clusterObject) hal.Instant {
-	inc := w.cluster.watcher
-	if inc == nil || inc.dead || c.now == nil && c.as == nil || w.isOut(inc, c) {
+func (cl *Cluster) tellObject(c *clusterObject) hal.Instant {
+	inc := cl.watcher
+	if inc == nil || inc.dead || c.now == nil && c.as == nil || cl.isOut(inc, c) {
 		return 0
 	}
-	if w.cluster.renames {
-		if all := w.entangled(c); len(all) > 1 {
-			return w.tellTogether(inc, all)
+	if cl.renames {
+		if all := cl.entangled(c); len(all) > 1 {
+			return cl.tellTogether(inc, all)
 		}
 	}
-	wait := w.time(siteObject, c.name, fastest, objectMost)
-	if w.happens(ObjectLate, siteObject, c.name) {
-		wait = w.time(siteObject, c.name, time.Second, objectLateMost)
+	wait := cl.time(siteObject, c.name, fastest, objectMost)
+	if cl.happens(ObjectLate, siteObject, c.name) {
+		wait = cl.time(siteObject, c.name, time.Second, objectLateMost)
 	}
-	at := max(w.sched.now.Add(wait), c.told+1)
+	at := max(cl.sched.now.Add(wait), c.told+1)
 	if gone := c.as; gone != nil && (c.now == nil || !isSame(gone, c.now)) {
-		w.say(inc, c, at, gone, true)
-		w.again(inc, c, gone, true)
-		c.ends = slices.DeleteFunc(c.ends, func(e ending) bool { return e.at <= w.sched.now })
+		cl.say(inc, c, at, gone, true)
+		cl.again(inc, c, gone, true)
+		c.ends = slices.DeleteFunc(c.ends, func(e ending) bool { return e.at <= cl.sched.now })
 		c.ends = append(c.ends, ending{hal.IdentityOf(gone), c.told})
 		c.as, c.left = nil, gone
 		if c.now == nil {
 			return at
 		}
 	}
-	return w.tellNow(inc, c, max(at, c.told+1))
+	return cl.tellNow(inc, c, max(at, c.told+1))
 }
 
 // entangled returns the pods that can only be told of at once with c, itself first: one has a uid now under which the
 // agent was told of another.
-func (w *World) entangled(c *clusterObject) []*clusterObject {
+func (cl *Cluster) entangled(c *clusterObject) []*clusterObject {
 	uid := func(o any) types.UID {
 		if p, ok := o.(*corev1.Pod); ok {
 			return p.UID
@@ -139,7 +137,7 @@ func (w *World) entangled(c *clusterObject) []*clusterObject {
 	all := []*clusterObject{c}
 	for i := 0; i < len(all); i++ {
 		a := all[i]
-		for _, o := range w.cluster.objects {
+		for _, o := range cl.objects {
 			isOne := uid(o.now) != "" && uid(o.now) == uid(a.as) || uid(o.as) != "" && uid(o.as) == uid(a.now)
 			if isOne && o.source == c.source && !slices.Contains(all, o) {
 				all = append(all, o)
@@ -150,12 +148,12 @@ func (w *World) entangled(c *clusterObject) []*clusterObject {
 }
 
 // tellTogether delivers the present states of several objects as one difference, and returns when.
-func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant {
-	wait := w.time(siteObject, all[0].name, fastest, objectMost)
-	if w.happens(ObjectLate, siteObject, all[0].name) {
-		wait = w.time(siteObject, all[0].name, time.Second, objectLateMost)
+func (cl *Cluster) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant {
+	wait := cl.time(siteObject, all[0].name, fastest, objectMost)
+	if cl.happens(ObjectLate, siteObject, all[0].name) {
+		wait = cl.time(siteObject, all[0].name, time.Second, objectLateMost)
 	}
-	at, e := w.sched.now.Add(wait), hal.Changed{Source: all[0].source}
+	at, e := cl.sched.now.Add(wait), hal.Changed{Source: all[0].source}
 	for _, c := range all {
 		at = max(at, c.told+1)
 		if c.as != nil && (c.now == nil || !isSame(c.as, c.now)) {
@@ -168,16 +166,16 @@ func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant
 		c.as = c.now
 	}
 	times := 1
-	if w.happens(ObjectRepeated, siteObject, all[0].name) {
+	if cl.happens(ObjectRepeated, siteObject, all[0].name) {
 		times = 2
 	}
-	isCrossed := times == 2 && w.happens(ObjectCrossed, siteObject, all[0].name)
+	isCrossed := times == 2 && cl.happens(ObjectCrossed, siteObject, all[0].name)
 	for n := range times {
 		told := at + hal.Instant(n)
 		if isCrossed && n == 1 {
 			e.Applied = nil // the removals alone come once more, after what has come in their place
 		}
-		w.sayAt(inc, told, e)
+		cl.sayAt(inc, told, e)
 		for _, c := range all {
 			c.told = told
 			c.said++
@@ -187,44 +185,44 @@ func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant
 }
 
 // tellNow delivers an object that is there.
-func (w *World) tellNow(inc *incarnation, c *clusterObject, at hal.Instant) hal.Instant {
-	isUnderWay := c.told > w.sched.now+1
+func (cl *Cluster) tellNow(inc *incarnation, c *clusterObject, at hal.Instant) hal.Instant {
+	isUnderWay := c.told > cl.sched.now+1
 	isEnding := slices.ContainsFunc(c.ends, func(e ending) bool {
-		return e.is == hal.IdentityOf(c.now) && e.at > w.sched.now
+		return e.is == hal.IdentityOf(c.now) && e.at > cl.sched.now
 	})
 	other := c.as == nil && c.left != nil && !isSame(c.left, c.now)
-	first, from := at, w.sched.now
+	first, from := at, cl.sched.now
 	if c.kind() != "pods" {
 		from = max(from, c.shown) // the former one would take the name of this one otherwise
 	}
 	switch {
 	case isUnderWay && other && !isEnding && c.told.Sub(from) > fastest+1 &&
-		w.happens(ObjectCrossed, siteObject, c.name):
-		first = from.Add(w.time(siteObject, c.name, fastest, c.told.Sub(from)-1))
+		cl.happens(ObjectCrossed, siteObject, c.name):
+		first = from.Add(cl.time(siteObject, c.name, fastest, c.told.Sub(from)-1))
 		at = first
-	case isUnderWay && !other && w.happens(ObjectMerged, siteObject, c.name):
+	case isUnderWay && !other && cl.happens(ObjectMerged, siteObject, c.name):
 		c.merged, c.newest = c.said, c.now
-	case c.last != nil && isSame(c.last, c.now) && w.happens(ObjectStale, siteObject, c.name):
-		w.say(inc, c, at, c.last, false)
-		at = at.Add(w.time(siteObject, c.name, fastest, objectMost))
+	case c.last != nil && isSame(c.last, c.now) && cl.happens(ObjectStale, siteObject, c.name):
+		cl.say(inc, c, at, c.last, false)
+		at = at.Add(cl.time(siteObject, c.name, fastest, objectMost))
 	}
-	w.say(inc, c, at, c.now, false)
+	cl.say(inc, c, at, c.now, false)
 	c.as = c.now
-	w.again(inc, c, c.now, false)
+	cl.again(inc, c, c.now, false)
 	return first
 }
 
 // isOut says whether an object is kept back: it is told when the outage is over. An outage may begin with it.
-func (w *World) isOut(inc *incarnation, c *clusterObject) bool {
+func (cl *Cluster) isOut(inc *incarnation, c *clusterObject) bool {
 	kind := c.kind()
-	if w.outageOf(kind) != nil {
+	if cl.outageOf(kind) != nil {
 		return true
 	}
 	switch {
-	case w.happens(WatchBreaks, siteWatch, ""):
-		w.breaks(inc, "", w.time(siteWatch, "", time.Second, outageMost))
-	case w.happens(KindFails, siteKind, kind):
-		w.breaks(inc, kind, w.time(siteKind, kind, time.Second, outageMost))
+	case cl.happens(WatchBreaks, siteWatch, ""):
+		cl.breaks(inc, "", cl.time(siteWatch, "", time.Second, outageMost))
+	case cl.happens(KindFails, siteKind, kind):
+		cl.breaks(inc, kind, cl.time(siteKind, kind, time.Second, outageMost))
 	default:
 		return false
 	}
@@ -233,15 +231,15 @@ func (w *World) isOut(inc *incarnation, c *clusterObject) bool {
 
 // HasNews reports whether there is a change that the agent's watch has not delivered yet: it is late, or an outage of
 // the source holds it back.
-func (w *World) HasNews() bool {
-	inc := w.cluster.watcher
-	return inc != nil && !inc.dead && slices.ContainsFunc(w.cluster.objects, func(c *clusterObject) bool {
-		return c.told >= w.sched.now || c.as != c.now
+func (cl *Cluster) HasNews() bool {
+	inc := cl.watcher
+	return inc != nil && !inc.dead && slices.ContainsFunc(cl.objects, func(c *clusterObject) bool {
+		return c.told >= cl.sched.now || c.as != c.now
 	})
 }
 
-func (w *World) outageOf(kind string) *outage {
-	for _, o := range w.cluster.outages {
+func (cl *Cluster) outageOf(kind string) *outage {
+	for _, o := range cl.outages {
 		if o.kind == "" || o.kind == kind {
 			return o
 		}
@@ -251,50 +249,50 @@ func (w *World) outageOf(kind string) *outage {
 
 // BreakWatch keeps all news from the agent's watch for a while, or those of one kind ("pods", "persistent volumes",
 // "claims", "drivers"): then the source says so. At the end all is listed again.
-func (w *World) BreakWatch(kind string, lasts time.Duration) {
-	if inc := w.cluster.watcher; inc != nil && !inc.dead {
-		w.breaks(inc, kind, lasts)
+func (cl *Cluster) BreakWatch(kind string, lasts time.Duration) {
+	if inc := cl.watcher; inc != nil && !inc.dead {
+		cl.breaks(inc, kind, lasts)
 	}
 }
 
 // breaks begins an outage. At its end the stream lists all that the outage kept back again, with only the last state of
 // each object.
-func (w *World) breaks(inc *incarnation, kind string, lasts time.Duration) {
+func (cl *Cluster) breaks(inc *incarnation, kind string, lasts time.Duration) {
 	o := &outage{kind}
-	w.cluster.outages = append(w.cluster.outages, o)
-	w.event("cluster.outage", kind)
-	trouble := hal.Trouble{Source: w.config.Source, Where: kind, Problem: "the list of " + kind + " fails"}
+	cl.outages = append(cl.outages, o)
+	cl.event("cluster.outage", kind)
+	trouble := hal.Trouble{Source: cl.source, Where: kind, Problem: "the list of " + kind + " fails"}
 	if kind != "" {
-		w.sayIn(inc, w.time(siteKind, kind, fastest, objectMost), trouble)
+		cl.sayIn(inc, cl.time(siteKind, kind, fastest, objectMost), trouble)
 	}
-	w.sched.at(w.sched.now.Add(lasts), siteWatch.hash^hashString(kind), inc, func() {
-		w.cluster.outages = slices.DeleteFunc(w.cluster.outages, func(k *outage) bool { return k == o })
-		w.event("cluster.back", kind)
+	cl.sched.at(cl.sched.now.Add(lasts), siteWatch.hash^hashString(kind), inc, func() {
+		cl.outages = slices.DeleteFunc(cl.outages, func(k *outage) bool { return k == o })
+		cl.event("cluster.back", kind)
 		if kind != "" {
 			trouble.Problem = ""
-			w.sayIn(inc, w.time(siteKind, kind, objectMost, 2*objectMost), trouble)
+			cl.sayIn(inc, cl.time(siteKind, kind, objectMost, 2*objectMost), trouble)
 		}
-		w.list(inc, kind)
+		cl.list(inc, kind)
 	})
 }
 
 // list tells of all objects of a kind, "" for all, and then, unless another kind is missing, Synced.
-func (w *World) list(inc *incarnation, kind string) {
-	for _, c := range w.cluster.objects {
+func (cl *Cluster) list(inc *incarnation, kind string) {
+	for _, c := range cl.objects {
 		if kind == "" || c.kind() == kind {
-			w.cluster.listed = max(w.cluster.listed, w.tellObject(c))
+			cl.listed = max(cl.listed, cl.tellObject(c))
 		}
 	}
-	if len(w.cluster.outages) > 0 {
+	if len(cl.outages) > 0 {
 		return
 	}
-	for _, s := range w.cluster.sources {
-		wait := max(w.cluster.listed.Sub(w.sched.now), 0) + w.time(siteSynced, string(s), fastest, objectMost)
-		if w.happens(SyncedLate, siteSynced, string(s)) {
-			wait += w.time(siteSynced, string(s), time.Second, objectLateMost)
+	for _, s := range cl.sources {
+		wait := max(cl.listed.Sub(cl.sched.now), 0) + cl.time(siteSynced, string(s), fastest, objectMost)
+		if cl.happens(SyncedLate, siteSynced, string(s)) {
+			wait += cl.time(siteSynced, string(s), time.Second, objectLateMost)
 		}
-		if !slices.Contains(w.cluster.holding, s) {
-			w.sayIn(inc, wait, hal.Synced{Source: s})
+		if !slices.Contains(cl.holding, s) {
+			cl.sayIn(inc, wait, hal.Synced{Source: s})
 		}
 	}
 }
@@ -303,25 +301,25 @@ type hostCluster struct{ *host }
 
 // Watch tells of all objects that exist, then, once all were told, Synced for each source.
 func (h hostCluster) Watch(f func(hal.ClusterEvent)) {
-	w := h.w
+	cl := h.w.Cluster
 	if h.inc.dead {
 		return
 	}
-	w.cluster.watch, w.cluster.watcher, w.cluster.outages, w.cluster.listed = f, h.inc, nil, w.sched.now
-	w.addSource(w.config.Source)
-	for _, c := range w.cluster.objects {
-		c.told, c.shown, c.as, c.left, c.ends = w.sched.now, 0, nil, nil, nil
-		if c.now == nil && c.last != nil && w.happens(ObjectStale, siteObject, c.name) {
-			w.say(h.inc, c, w.sched.now+1, c.last, false) // the list is old: the deletion comes after it
+	cl.watch, cl.watcher, cl.outages, cl.listed = f, h.inc, nil, cl.sched.now
+	cl.addSource(cl.source)
+	for _, c := range cl.objects {
+		c.told, c.shown, c.as, c.left, c.ends = cl.sched.now, 0, nil, nil, nil
+		if c.now == nil && c.last != nil && cl.happens(ObjectStale, siteObject, c.name) {
+			cl.say(h.inc, c, cl.sched.now+1, c.last, false) // the list is old: the deletion comes after it
 			c.as = c.last
 		}
 	}
-	if w.happens(ListEmpty, siteList, "") {
-		w.breaks(h.inc, "", w.time(siteList, "", time.Second, outageMost))
+	if cl.happens(ListEmpty, siteList, "") {
+		cl.breaks(h.inc, "", cl.time(siteList, "", time.Second, outageMost))
 	} else {
-		w.list(h.inc, "")
+		cl.list(h.inc, "")
 	}
-	for _, t := range w.cluster.trouble {
-		w.sayIn(h.inc, w.time(siteObject, t.Where, fastest, objectMost), t)
+	for _, t := range cl.trouble {
+		cl.sayIn(h.inc, cl.time(siteObject, t.Where, fastest, objectMost), t)
 	}
 }

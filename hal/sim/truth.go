@@ -222,7 +222,7 @@ func (w *World) look(path string, mode walkMode) (location, string, syscall.Errn
 func (w *World) Outlived() []hal.Child {
 	var all []hal.Child
 	for _, c := range w.children {
-		if c.owner == nil && c.run != w.run() {
+		if c.owner == nil && c.run != w.lives {
 			all = append(all, hal.Child{PID: c.pid, Start: c.begun, Key: c.key, What: c.what, State: "D"})
 		}
 	}

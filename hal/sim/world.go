@@ -33,17 +33,13 @@ type Config struct {
 
 // World is one node and all that surrounds it.
 type World struct {
+	*chance
+	// Cluster is the cluster of the node, as the agent hears of it.
+	Cluster *Cluster
+
 	config     Config
-	sched      *scheduler
-	chooser    Chooser
-	faults     FaultChooser // the chooser, if it is one
 	profile    Profile
-	menus      *menus
-	calm       bool
-	nth        counters // of choices, by site and object
-	trace      Trace
 	observe    []func(Effect)
-	faulted    []func(Injected)
 	entered    *callSite // the call that entered last
 	enteredFor hal.Key   // the rung that it is about
 
@@ -61,10 +57,8 @@ type World struct {
 	backends  []*backend
 	rpcs      []*rpc // that have not ended
 	rpcCount  uint64
-	cluster   clusterTruth
 	children  []*child
 	pids      int
-	lives     uint32
 	volumes   uint32
 	// heldBefore is the paths at which volumes were held when the last boot ended.
 	heldBefore []string
@@ -104,10 +98,17 @@ func New(c Config) *World {
 		c.Source = "manifest"
 	}
 	w := &World{
-		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
-		machineID: "4f1d6c0b5f0e4b5c8f6f0a7f2a9d3e10",
-		sched:     &scheduler{tie: c.Tie, ranks: newRanks(c.Depth, c.Tie)}, restarts: true, pids: 1000,
+		chance: &chance{
+			sched:   &scheduler{tie: c.Tie, ranks: newRanks(c.Depth, c.Tie)},
+			chooser: c.Chooser, menus: c.Profile.menus(), script: c.Script,
+		},
+		config: c, profile: c.Profile, base: c.RootDir, machineID: "4f1d6c0b5f0e4b5c8f6f0a7f2a9d3e10",
+		restarts: true, pids: 1000,
 	}
+	w.Cluster = &Cluster{chance: w.chance, source: c.Source, post: func(inc *incarnation, f func()) {
+		h := host{w, inc}
+		h.post(f)
+	}}
 	if w.slabs.from = c.Buffers; c.Buffers != nil {
 		w.sched.idle = c.Buffers.lend()
 	}
@@ -150,23 +151,19 @@ func (w *World) bootNode() {
 	w.event("node.booted", string(w.boot.id))
 }
 
-// event adds a record of something that happened in the world.
-func (w *World) event(what, object string) {
-	w.trace.add(Record{
-		At: w.sched.now, Run: w.run(), What: what, Object: object,
-		hash: hashString(what) ^ hashString(object),
-	})
-}
-
-func (w *World) run() uint32 {
-	if w.inc == nil {
-		return 0
-	}
-	return w.inc.number
-}
-
 // Now is the time since the world began. It goes on over reboots.
 func (w *World) Now() hal.Instant { return w.sched.now }
+
+// NextID is the id that the next choice at a site about an object will have. It is asked for while another choice is
+// being made.
+func (w *World) NextID(site, object string) ID {
+	return NewID(site, object, w.nth.slot(idHash(hashString(site), hashString(object), 0)).count)
+}
+
+// DrawTime draws a time for what others do in the world, who are told apart by site and object. lo is the benign one.
+func (w *World) DrawTime(site, object string, lo, hi time.Duration) time.Duration {
+	return w.time(newSite(site), object, lo, hi)
+}
 
 // Steps is the number of events so far.
 func (w *World) Steps() uint64 { return w.sched.steps }

@@ -182,7 +182,7 @@ func restless(r *world.Run) (object, why string) {
 		return "agent", "a manifest of its source is half written"
 	case !r.Synced:
 		return "agent", "its source is not synced"
-	case r.W.HasNews():
+	case r.W.Cluster.HasNews():
 		return "agent", "it has not been told all that has changed"
 	case r.IsTended && len(r.Missing()) > 0:
 		return "agent", "manifests are missing in another directory"

@@ -62,8 +62,9 @@ var notAsItIs = fieldsAs(map[as]string{
 		world.Run: Crowd Meter
 		world.Place: sent
 		world.HandOver: Life
-		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount
-		sim.World: sched borrowed slabs hungAt
+		sim.World: config profile observe entered enteredFor start pids rpcCount borrowed slabs hungAt
+		sim.chance: sched chooser faults menus script nth trace faulted lives
+		sim.Cluster: chance source post
 		sim.incarnation: number started drained queue drain
 		sim.task: inc w index parked
 		sim.node: found changed
@@ -112,13 +113,13 @@ var notAsItIs = fieldsAs(map[as]string{
 		world.Pod: Told IsWaiting
 		sim.World: inc
 		sim.clusterObject: as left newest
-		sim.clusterTruth: watch watcher outages`,
+		sim.Cluster: watch watcher outages`,
 	asText: `
 		engine.starting: why
 		engine.socket: why`,
 	asNotice: `
 		sim.clusterObject: told
-		sim.clusterTruth: listed`,
+		sim.Cluster: listed`,
 	asReading: `
 		engine.drift: since`,
 	asChange: `

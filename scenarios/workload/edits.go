@@ -63,7 +63,7 @@ func exchanges(r *world.Run, former, others []any, inPlace bool) {
 		r.Becomes(o)
 	}
 	if !r.Files {
-		r.W.Replace(former, others)
+		r.W.Cluster.Replace(former, others)
 		return
 	}
 	if r.Defers(func() { exchanges(r, former, others, inPlace) }) {

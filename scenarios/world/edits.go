@@ -16,7 +16,7 @@ func (r *Run) Give(objects ...any) {
 		r.Becomes(o)
 	}
 	if !r.Files {
-		r.W.Apply(objects...)
+		r.W.Cluster.Apply(objects...)
 		return
 	}
 	if r.Defers(func() { r.Give(objects...) }) {
@@ -33,7 +33,7 @@ func (r *Run) Take(objects ...any) {
 		r.Now.Drop(o)
 	}
 	if !r.Files {
-		r.W.Delete(objects...)
+		r.W.Cluster.Delete(objects...)
 		return
 	}
 	if r.Defers(func() { r.Take(objects...) }) {

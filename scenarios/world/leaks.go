@@ -16,7 +16,7 @@ import (
 
 // Plant puts a secret into the world, and into what must come out nowhere.
 func (r *Run) Plant(namespace, name string, data map[string]string) {
-	r.W.PutSecret(namespace, name, data)
+	r.W.Cluster.PutSecret(namespace, name, data)
 	if !r.Files {
 		return
 	}
@@ -31,7 +31,7 @@ func (r *Run) Plant(namespace, name string, data map[string]string) {
 
 // Uproots deletes a secret; what was in it must come out nowhere all the same.
 func (r *Run) Uproots(namespace, name string) {
-	r.W.DeleteSecret(namespace, name)
+	r.W.Cluster.DeleteSecret(namespace, name)
 	if r.Files {
 		r.Unlinks(lang.ManifestDir + "/secret-" + name + ".yaml")
 	}
