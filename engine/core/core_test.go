@@ -441,3 +441,32 @@ func TestOrphanThatIsWanted(t *testing.T) {
 	c.Step(second, done(2, "mount"))
 	require.True(t, c.Ready("p"))
 }
+
+// A pod goes and comes again while its volume is being refreshed. The records say at once whether containers may use
+// it: the agent may die before the refresh ends. They keep the bound of its call.
+func TestUseIsRecordedWhileACallIsUnderWay(t *testing.T) {
+	limits := core.Limits{SetUp: time.Minute, TearDown: time.Minute, LateWindow: time.Minute}
+	wanted := core.Wanted{Pod: "p", Rungs: []core.Rung{{Key: "a", Pod: "p", Intent: true, Limits: limits}}, Complete: true}
+	c, now := core.New(core.Start{Now: second, Boot: "b"}), second
+	c.Step(now, core.AllSynced{})
+	b := c.Step(now, wanted)
+	b = c.Step(now, done(b.Start[0].ID, ""))
+	b = c.Step(now, core.Completed{Op: b.Start[0].ID, Result: core.Result{
+		Outcome: hal.Done, Fingerprint: "m", RefreshBy: now.Add(time.Hour),
+	}})
+	for ; len(b.Start) == 0; b = c.Step(now, core.Wake{}) {
+		now = c.NextWake()
+	}
+	require.Equal(t, core.Refresh, b.Start[0].Verb)
+	until := now.Add(2 * time.Minute)
+	require.Empty(t, c.Step(now, core.Unwanted{Pod: "p"}).Lines)
+	for _, change := range []struct {
+		is   core.Event
+		used bool
+	}{{core.Gone{Pod: "p"}, false}, {wanted, true}} {
+		lines := c.Step(now, change.is).Lines
+		require.Len(t, lines, 1, "%T", change.is)
+		require.Equal(t, change.used, lines[0].Record.MayBeUsed, "%T", change.is)
+		require.Equal(t, until, lines[0].Record.SetUpUntil, "%T", change.is)
+	}
+}

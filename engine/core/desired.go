@@ -165,7 +165,9 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 			continue
 		}
 		r.believe(e)
-		c.writeRecord(r)
+		if r.op == nil || r.op.Verb != TearDown { // nobody is told Ready before a teardown has ended
+			c.writeUse(r)
+		}
 	}
 }
 
@@ -287,8 +289,9 @@ func (c *Core) recordFreed() {
 		return
 	}
 	for _, r := range c.freed.rungs {
-		if r.recorded && r.mayBeUsed && r.op == nil && c.desire(r) != wanted {
-			c.writeRecord(r)
+		isSaid := r.op != nil && slices.ContainsFunc(c.batch.Start, func(o Op) bool { return o.ID == r.op.ID })
+		if r.recorded && r.mayBeUsed && !isSaid && c.desire(r) != wanted {
+			c.writeUse(r)
 		}
 	}
 	c.freed = nil

@@ -17,15 +17,12 @@ func (c *Core) announce(r *rung, v Verb) {
 		return
 	}
 	first := !r.recorded || r.phase == Lingering
-	rec := c.record(r)
+	rec := c.recordInFlight(r)
 	if v == TearDown {
 		c.announceBelow(r)
 		rec.Phase = Leaving
-		rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)
 	} else {
 		rec.Phase = Intent
-		rec.Rung.Want = r.op.Params
-		rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)
 	}
 	line := Line{Key: r.Key, Record: rec, Sync: r.Intent || givesUp}
 	if first && v == SetUp && !slices.ContainsFunc(c.below(r), func(b *rung) bool { return b.recorded }) {
@@ -53,6 +50,31 @@ func (r *rung) within(deadline hal.Instant) hal.Instant {
 		return 0
 	}
 	return deadline.Add(r.Limits.LateWindow)
+}
+
+// recordInFlight is record while an operation is under way: its call may act until its bound.
+func (c *Core) recordInFlight(r *rung) Record {
+	rec := c.record(r)
+	switch r.op.Verb {
+	case TearDown:
+		rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)
+	case SetUp, Refresh:
+		rec.Rung.Want = r.op.Params
+		rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)
+	case Inspect:
+	}
+	return rec
+}
+
+// writeUse writes whether containers may use a rung, also while an operation is under way: the agent may die before the
+// line of its end.
+func (c *Core) writeUse(r *rung) {
+	switch {
+	case r.op == nil:
+		c.writeRecord(r)
+	case r.recorded:
+		c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: c.recordInFlight(r)})
+	}
 }
 
 // writeRecord writes what is known after an operation or a fence has ended. None of it needs to be durable at once:

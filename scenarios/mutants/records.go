@@ -20,11 +20,11 @@ var records = []Mutant{
 		first`,
 	},
 	{
-		"a repeat does not extend the recorded bound", "laws 5.1", "engine/core.Core.announce",
+		"a repeat does not extend the recorded bound", "laws 5.1", "engine/core.Core.recordInFlight",
 		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.SetUpUntil = max(rec.SetUpUntil, r.bound(SetUp))",
 	},
 	{
-		"a teardown's bound is not recorded", "laws 5.1, 5.2", "engine/core.Core.announce",
+		"a teardown's bound is not recorded", "laws 5.1, 5.2", "engine/core.Core.recordInFlight",
 		"rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)", "rec.TearDownUntil = 0",
 	},
 	{
@@ -71,8 +71,13 @@ var records = []Mutant{
 	},
 	{
 		"that containers have ended is not recorded", "L2, laws 5.2", "engine/core.Core.recordFreed",
-		"if r.recorded && r.mayBeUsed && r.op == nil && c.desire(r) != wanted {",
-		"if r.recorded && r.mayBeUsed && r.op != nil {",
+		"if r.recorded && r.mayBeUsed && !isSaid && c.desire(r) != wanted {",
+		"if r.recorded && r.mayBeUsed && r.op != nil && !isSaid {",
+	},
+	{
+		"that containers have ended is not recorded while a call is under way", "L2, laws 5.2",
+		"engine/core.Core.recordFreed", "isSaid := r.op != nil && slices.ContainsFunc(c.batch.Start,",
+		"isSaid := r.op != nil || slices.ContainsFunc(c.batch.Start,",
 	},
 	{
 		"a record of a stage tells of all that depends on it", "S5, laws 5.4", "engine/core.Core.next",
@@ -260,7 +265,7 @@ var records = []Mutant{
 		for i := range max(len(r.Want), 1) - 1 {`,
 	},
 	{
-		"a record is written with the bounds of the other verb", "S14, laws 5.1", "engine/core.Core.announce",
+		"a record is written with the bounds of the other verb", "S14, laws 5.1", "engine/core.Core.recordInFlight",
 		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)",
 	},
 	{
