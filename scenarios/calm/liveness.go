@@ -294,7 +294,7 @@ func awaitsPath(r *world.Run, b *core.Belief) bool {
 		}
 		isKept := keepsAll(r, p, b) || r.BearsPresumed(b, p) || r.IsContested(b, p) || judges.IsOverlaid(r, b)
 		return !slices.ContainsFunc(p.Uses, isOf) && (isKept || slices.ContainsFunc(r.List, func(at *world.Place) bool {
-			return at.Thing == b.Volume && r.PodOf(at.Path) == p && r.MayRun(at)
+			return at.Thing == b.Volume && r.PodOf(at.Path) == p && (r.MayRun(at) || at.IsUnheard)
 		}))
 	})
 }

@@ -1,6 +1,7 @@
 package judges
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ func Effect(r *world.Run, e sim.Effect) {
 		dealings.Deletes(r, &e)
 	case sim.EffectMade, sim.EffectWritten, sim.EffectSynced:
 		count(r, &e)
+		if e.Kind == sim.EffectWritten && e.Actor == "agent" && path.Dir(e.Path) == JournalDir {
+			r.Writes()
+		}
 		if e.Kind == sim.EffectMade {
 			madeRight(r, &e)
 		}
@@ -61,6 +65,7 @@ func Effect(r *world.Run, e sim.Effect) {
 		dealings.Deletes(r, &e)
 	case sim.EffectAgentDied:
 		diesForgetful(r)
+		r.DiesUnwritten()
 		r.M, r.Core = nil, nil
 		Delays(r, Shortly)
 		r.Actual.Crashes++

@@ -105,23 +105,26 @@ type Place struct {
 	MayBeUsed      bool // it was believed to be up since the containers of its pod were started
 	IsSaid         bool // who waits for its pod has been told that it is ready since
 	IsFormer       bool // no container has it: its pod came back without it, or the life that believed it up told nobody
-	IsTouched      bool // somebody else has changed what is there: see foreign.go
-	IsMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
-	TouchedAt      hal.Instant
-	SetUpUntil     hal.Instant // until when a setup that was sent may act, as far as the agent knows
-	DownUntil      hal.Instant // the same of a teardown
-	Calls          []OpenCall
-	Untold         []uint64 // calls that act though they were answered with an error that ends them, as far as is known
-	IsBetrayed     bool     // one of them has acted
-	IsFramed       bool     // somebody else has done there what one of them could have done
-	Checked        Seen
-	IsStruck       bool                 // its filesystem failed while it was believed to be up
-	IsHurt         bool                 // its filesystem was seen failed: of a stage now, of a publish when it was made
-	Tie            types.UID            // of the attachment of the volume with which a driver came to hold it
-	Began          hal.Instant          // of the setup that was sent last
-	sent           map[string]*requests // by method
-	Series         map[string]*Series   // by method
-	Earlier        *Place               // of another rung at this path
+	// Its containers have ended: after how many more writes of its journal the agent that heard so has surely written it.
+	Unwritten  uint8
+	IsUnheard  bool // that agent died before: the next life may not know that they have ended
+	IsTouched  bool // somebody else has changed what is there: see foreign.go
+	IsMixedUp  bool // somebody else has mounted here what the agent can't tell from its own
+	TouchedAt  hal.Instant
+	SetUpUntil hal.Instant // until when a setup that was sent may act, as far as the agent knows
+	DownUntil  hal.Instant // the same of a teardown
+	Calls      []OpenCall
+	Untold     []uint64 // calls that act though they were answered with an error that ends them, as far as is known
+	IsBetrayed bool     // one of them has acted
+	IsFramed   bool     // somebody else has done there what one of them could have done
+	Checked    Seen
+	IsStruck   bool                 // its filesystem failed while it was believed to be up
+	IsHurt     bool                 // its filesystem was seen failed: of a stage now, of a publish when it was made
+	Tie        types.UID            // of the attachment of the volume with which a driver came to hold it
+	Began      hal.Instant          // of the setup that was sent last
+	sent       map[string]*requests // by method
+	Series     map[string]*Series   // by method
+	Earlier    *Place               // of another rung at this path
 }
 
 // OpenCall is an RPC that may still act.

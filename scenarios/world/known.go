@@ -293,7 +293,7 @@ func (r *Run) IsOccupied(p *Pod) bool {
 	return r.isStuck(p) || r.holdsPresumed(p) || slices.ContainsFunc(p.Uses, func(u Use) bool {
 		return u.Driver != "" && slices.ContainsFunc(r.List, func(at *Place) bool {
 			isThere := at.Path == u.Path || u.Raw && path.Dir(at.Path) == path.Dir(u.Path)
-			return isThere && (at.Driver != u.Driver || at.Volume != u.Volume) && r.MayRun(at)
+			return isThere && (at.Driver != u.Driver || at.Volume != u.Volume) && (r.MayRun(at) || at.IsUnheard)
 		})
 	})
 }

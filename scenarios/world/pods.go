@@ -135,7 +135,26 @@ func (r *Run) Halt(p *Pod) {
 // if p is wanted again by the time it is back.
 func (r *Run) Frees(p *Pod) {
 	for _, at := range r.List {
-		at.MayBeUsed = at.MayBeUsed && r.PodOf(at.Path) != p
+		if r.PodOf(at.Path) == p {
+			if at.IsUnheard = false; at.MayBeUsed {
+				at.Unwritten = 2 // the first write may have begun before
+			}
+			at.MayBeUsed = false
+		}
+	}
+}
+
+// Writes: the agent has written to its journal.
+func (r *Run) Writes() {
+	for _, at := range r.List {
+		at.Unwritten -= min(at.Unwritten, 1)
+	}
+}
+
+// DiesUnwritten: the agent has died, and with it goes what it has heard and not written.
+func (r *Run) DiesUnwritten() {
+	for _, at := range r.List {
+		at.IsUnheard, at.Unwritten = at.IsUnheard || at.Unwritten > 0, 0
 	}
 }
 
