@@ -103,7 +103,7 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	c.index(r)
 	c.markAround(r)
 	if grown && r.recorded {
-		c.writeRecord(r) // before the first line of a rung that is new below it
+		c.writeNow(r) // before the first line of a rung that is new below it
 	}
 }
 

@@ -166,7 +166,7 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 		}
 		r.believe(e)
 		if r.op == nil || r.op.Verb != TearDown { // nobody is told Ready before a teardown has ended
-			c.writeUse(r)
+			c.writeNow(r)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func (c *Core) recordFreed() {
 	for _, r := range c.freed.rungs {
 		isSaid := r.op != nil && slices.ContainsFunc(c.batch.Start, func(o Op) bool { return o.ID == r.op.ID })
 		if r.recorded && r.mayBeUsed && !isSaid && c.desire(r) != wanted {
-			c.writeUse(r)
+			c.writeNow(r)
 		}
 	}
 	c.freed = nil

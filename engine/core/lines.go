@@ -66,9 +66,9 @@ func (c *Core) recordInFlight(r *rung) Record {
 	return rec
 }
 
-// writeUse writes whether containers may use a rung, also while an operation is under way: the agent may die before the
-// line of its end.
-func (c *Core) writeUse(r *rung) {
+// writeNow is writeRecord for what the next life must know even if the agent dies before the end of an operation that
+// is under way.
+func (c *Core) writeNow(r *rung) {
 	switch {
 	case r.op == nil:
 		c.writeRecord(r)

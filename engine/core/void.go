@@ -15,16 +15,17 @@ const voided = "(void)"
 
 // void marks the parameters of the present setup of r, or of the setup in flight, that spec wants changed.
 func (c *Core) void(r *rung, spec *Rung) {
-	if r.op != nil {
-		r.op.Params, _ = voidIn(r.op.Params, spec.Want)
-	}
 	made, is := voidIn(r.made, spec.Want)
-	if !is {
-		return
+	if is {
+		r.made = made
 	}
-	r.made = made
-	if r.recorded {
-		c.writeRecord(r)
+	if r.op != nil {
+		var isToo bool
+		r.op.Params, isToo = voidIn(r.op.Params, spec.Want)
+		is = is || isToo
+	}
+	if is && r.recorded {
+		c.writeNow(r)
 	}
 }
 

@@ -20,7 +20,7 @@ var ties = []Mutant{
 	},
 	{
 		"an attachment that ends during a setup is not noticed", "S32", "engine/core.Core.void",
-		"r.op.Params, _ = voidIn(r.op.Params, spec.Want)", "_, _ = voidIn(r.op.Params, spec.Want)",
+		"r.op.Params, isToo = voidIn(r.op.Params, spec.Want)", "_, isToo = voidIn(r.op.Params, spec.Want)",
 	},
 	{
 		"an attachment that comes back mends what was made before", "S32", "engine/core.voidIn",
@@ -28,9 +28,7 @@ var ties = []Mutant{
 	},
 	{
 		"a restart mends what was made before the attachment ended", "S32, laws 5.4", "engine/core.Core.void",
-		`r.made = made
-		if r.recorded {`, `r.made = made
-		if false {`,
+		"if is && r.recorded {", "if is && r.recorded && r.made == nil {",
 	},
 	{
 		"an attachment that no source has named yet is gone", "L11, S22", "engine/plugin/csi.attachmentOf",
