@@ -1,6 +1,8 @@
 // Package wrap puts one function around every call of a Host: the common ground of hal/trace and hal/fault.
 package wrap
 
+//go:generate go run ./generate
+
 import (
 	"github.com/volnode/volnode/hal"
 )

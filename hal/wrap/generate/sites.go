@@ -1,0 +1,78 @@
+package main
+
+// site is what a call is known by, for Site of package wrap.
+type site struct {
+	name   string
+	object string // an expression over the method's parameters
+	class  string // of hal: Syscall, File, Helper or RPC
+	effect bool
+}
+
+// sites has each call of each interface that is wrapped.
+var sites = map[string]map[string]site{
+	"Mounts": {
+		"Table":   {"mount table", `""`, "Syscall", false},
+		"At":      {"mounts at", "path", "Syscall", false},
+		"Within":  {"mounts within", "path", "Syscall", false},
+		"Mount":   {"mount", `m.FSType + " " + m.Target`, "Syscall", true},
+		"Bind":    {"bind", `b.Source + " " + b.Target`, "Syscall", true},
+		"Unmount": {"umount", "path", "Syscall", true},
+	},
+	"Tree": {
+		"Mkdir":      {"mkdir", "path", "File", true},
+		"Remove":     {"remove", "path", "File", true},
+		"RemoveTree": {"remove tree", "path", "File", true},
+		"Rename":     {"rename", `oldPath + " " + newPath`, "File", true},
+		"List":       {"list", "path", "File", false},
+		"Stat":       {"stat", "path", "File", false},
+	},
+	"Files": {
+		"Read":     {"read", "path", "File", false},
+		"ReadAt":   {"pread", "path", "File", false},
+		"Write":    {"write", "path", "File", true},
+		"WriteAt":  {"pwrite", "path", "File", true},
+		"Allocate": {"fallocate", "path", "File", true},
+		"Sync":     {"fsync", "path", "File", true},
+	},
+	"HostPaths": {
+		"Find":   {"host find", "path", "Helper", false},
+		"Cached": {"host cached", "path", "Syscall", false},
+		"Make":   {"host make", "path", "Helper", true},
+	},
+	"Children": {
+		"Living": {"children", `""`, "File", false},
+	},
+	"Registration": {
+		"Info":   {"GetInfo", "socket", "RPC", false},
+		"Notify": {"NotifyRegistrationStatus", "socket", "RPC", false},
+	},
+	"Drivers": {
+		"Connect": {"connect", "hal.DriverOf(name)", "RPC", false},
+	},
+	"CSIIdentity": {
+		"PluginInfo":         {"GetPluginInfo", "driver", "RPC", false},
+		"PluginCapabilities": {"GetPluginCapabilities", "driver", "RPC", false},
+		"Probe":              {"Probe", "driver", "RPC", false},
+	},
+	"CSINode": {
+		"Info":         {"NodeGetInfo", "driver", "RPC", false},
+		"Capabilities": {"NodeGetCapabilities", "driver", "RPC", false},
+		"Stage":        {"NodeStageVolume", ofVolume("r.GetStagingTargetPath()"), "RPC", true},
+		"Unstage":      {"NodeUnstageVolume", ofVolume("r.GetStagingTargetPath()"), "RPC", true},
+		"Publish":      {"NodePublishVolume", ofVolume("r.GetTargetPath()"), "RPC", true},
+		"Unpublish":    {"NodeUnpublishVolume", ofVolume("r.GetTargetPath()"), "RPC", true},
+	},
+	"CSIController": {
+		"Capabilities": {"ControllerGetCapabilities", "driver", "RPC", false},
+		"Create":       {"CreateVolume", `driver + " " + r.GetName()`, "RPC", true},
+		"Delete":       {"DeleteVolume", `driver + " " + r.GetVolumeId()`, "RPC", true},
+		"Publish":      {"ControllerPublishVolume", `driver + " " + r.GetVolumeId()`, "RPC", true},
+		"Unpublish":    {"ControllerUnpublishVolume", `driver + " " + r.GetVolumeId()`, "RPC", true},
+	},
+	"Cluster": {
+		"Secret": {"secret", `namespace + "/" + name`, "RPC", false},
+	},
+}
+
+// ofVolume is the object of a call of the node service: the driver, the volume and a path.
+func ofVolume(path string) string { return `driver + " " + r.GetVolumeId() + " " + ` + path }
