@@ -56,7 +56,7 @@ type Info struct {
 
 // Tree is the directories and names below the agent's root directory. Class file. No method follows a symbolic link in
 // any component (openat2(2), RESOLVE_NO_SYMLINKS) nor reads below a mount point: a path that leads through one, or out
-// of the agent's directories, fails with EXDEV.
+// of the agent's directories, fails with EXDEV. A call may go into one mount: see [Inside].
 type Tree interface {
 	// Mkdir makes one directory with exactly mode (umask does not count). EEXIST if the name is taken.
 	Mkdir(c Call, path string, mode uint32) error
@@ -70,13 +70,18 @@ type Tree interface {
 	RemoveTree(c Call, path string, limit int) (more bool, err error)
 	// Rename moves a name, replacing a file at the new one. EBUSY if a mount is on either.
 	Rename(c Call, oldPath, newPath string) error
+	// Symlink makes a symbolic link with the text target, of which nothing is looked up. EEXIST if the name is taken.
+	Symlink(c Call, target, path string) error
+	// Readlink returns the text of a symbolic link. EINVAL if path is no link.
+	Readlink(c Call, path string) (string, error)
 	// List returns a directory's entries sorted by name, without "." and "..".
 	List(c Call, path string) ([]Entry, error)
 	// Stat describes path itself, not what it links to.
 	Stat(c Call, path string) (Info, error)
 }
 
-// Files is the content of files below the agent's root directory. Class file. No method follows a symbolic link.
+// Files is the content of files below the agent's root directory. Class file. No method follows a symbolic link. A call
+// may go into one mount: see [Inside].
 // Nothing is durable before Sync of the file, and its name not before Sync of the directory.
 type Files interface {
 	// Read returns the content. EFBIG if it is longer than limit bytes.

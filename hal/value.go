@@ -60,10 +60,21 @@ type Call struct {
 	// kernel.
 	Deadline Instant
 
+	// Inside is a mount that the calls of [Tree] and [Files] go into; zero means none.
+	Inside Inside
+
 	// Late, when set, is called on the owner with Op, at most once, if the answer of an RPC arrives after Deadline. It
 	// is the proof that this call has ended, but for a status that something between agent and driver could have made
 	// up.
 	Late func(OpID, error)
+}
+
+// Inside names a mount of the caller's own, as [Mounts].At shows it. A path below Path is looked up on that mount and
+// on no other: ESTALE if another one, or none, is on top there. Path itself is the root of the mount for calls that
+// read it, and a name on the filesystem below for calls that change it.
+type Inside struct {
+	Path string
+	ID   MountID
 }
 
 // Class says what an error, a time-out and the caller's death leave open for a call. The simulator injects what the

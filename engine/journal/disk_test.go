@@ -14,6 +14,8 @@ import (
 // cut keeps of each sector any of its versions since then, and of the changes of names any. A sync that fails drops
 // what it should have written, and the next succeeds.
 type disk struct {
+	hal.Tree // the journal calls no more of it than there is here
+
 	names   map[string]*inode // as seen
 	durable map[string]*inode
 	changes []map[string]*inode // of names since the last sync of their directory; nil takes a name away

@@ -19,6 +19,8 @@ type run struct {
 	names numbering
 	holds map[string]func()
 	late  bool // the present operation's deadline has passed
+	// inside is the mount that the present operation goes into.
+	inside hal.Inside
 }
 
 // Run executes a script on a fresh world and returns its history. With states the state is shown after each operation,
@@ -29,9 +31,11 @@ type run struct {
 //	mount TYPE P [SOURCE] [flag,flag] [key=value,key]         bind S P [ro]
 //	umount P [bottom|wrong]         at P         table       within P
 //	type P              make P dir|file          hold P       release P   link TARGET P
+//	symlink TARGET P    readlink P
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
-// is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed.
+// is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"
+// has it go into the mount at P, the top one, and "in P bottom" into the one below all others there.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {
@@ -66,22 +70,49 @@ func (r *run) step(line string) (result string, data []string) {
 	if r.late = words[0] == "late"; r.late {
 		words = words[1:]
 	}
+	r.inside = hal.Inside{}
+	if words[0] == "in" {
+		words = r.goInside(words[1:])
+	}
 	do, known := verbs[words[0]]
 	if !known {
 		panic("haltest: no such operation: " + line)
 	}
 	data, err := do(r, args(words[1:]))
 	if table, tableErr := r.host.Mounts.Table(hal.Call{}); tableErr == nil {
-		r.names.forgetDevices(table)
+		r.names.forget(table)
 	}
 	return resultOf(err), data
 }
 
-func (r *run) call() hal.Call {
-	if r.late {
-		return hal.Call{Deadline: r.host.Runtime.Now() - 1}
+// goInside takes the mount that an operation goes into from the words before it. One that is none has an id that no
+// mount has.
+func (r *run) goInside(words []string) []string {
+	at := r.path(words[0])
+	words = words[1:]
+	stack, _ := r.host.Mounts.At(hal.Call{}, at)
+	r.inside = hal.Inside{Path: at, ID: noMount}
+	if len(stack) > 0 {
+		r.inside.ID = stack[len(stack)-1].ID
 	}
-	return hal.Call{}
+	if words[0] == "bottom" {
+		words = words[1:]
+		if len(stack) > 0 {
+			r.inside.ID = stack[0].ID
+		}
+	}
+	return words
+}
+
+// noMount is an id that no mount has.
+const noMount hal.MountID = 1 << 62
+
+func (r *run) call() hal.Call {
+	c := hal.Call{Inside: r.inside}
+	if r.late {
+		c.Deadline = r.host.Runtime.Now() - 1
+	}
+	return c
 }
 
 // resultOf shows the errno and the outcome; the texts of errors are each backend's own.

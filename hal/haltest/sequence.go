@@ -23,7 +23,15 @@ func Sequence(seed uint64) []string {
 		pick := r.IntN(total)
 		for _, k := range kinds {
 			if pick -= k.weight; pick < 0 {
-				script = append(script, k.line(r, func() string { return paths[r.IntN(len(paths))] }))
+				path := func() string { return paths[r.IntN(len(paths))] }
+				line := k.line(r, path)
+				switch r.IntN(8) { // some go into a mount
+				case 0:
+					line = fmt.Sprintf("in %s %s", path(), line)
+				case 1:
+					line = fmt.Sprintf("in %s bottom %s", path(), line)
+				}
+				script = append(script, line)
 				break
 			}
 		}
@@ -56,6 +64,10 @@ var kinds = []struct {
 	{3, func(r *rand.Rand, path func() string) string {
 		return fmt.Sprintf("link %s %s", []string{"a", "b/x", "nowhere"}[r.IntN(3)], path())
 	}},
+	{3, func(r *rand.Rand, path func() string) string {
+		return fmt.Sprintf("symlink %s %s", []string{"a", "../b", "nowhere"}[r.IntN(3)], path())
+	}},
+	{2, words("readlink", 1)},
 	{12, func(r *rand.Rand, path func() string) string {
 		return fmt.Sprintf("mount tmpfs %s src %s", path(), []string{"-", "nodev,nosuid", "ro", "noexec"}[r.IntN(4)])
 	}},

@@ -17,16 +17,22 @@ type numbering struct {
 	root    string // where dir lies within the filesystem of base
 	ids     map[hal.MountID]int
 	devices map[hal.Device]int
-	inodes  map[uint64]int
+	inodes  map[inode]int
 
-	lastDevice int
+	lastDevice, lastInode, lastID int
+}
+
+// inode is a file among all.
+type inode struct {
+	device hal.Device
+	number uint64
 }
 
 // learn finds the mount on which the world's directory lies.
 func (n *numbering) learn(r *run) {
 	*n = numbering{
 		dir: r.world.Dir(), ids: map[hal.MountID]int{}, devices: map[hal.Device]int{},
-		inodes: map[uint64]int{},
+		inodes: map[inode]int{},
 	}
 	table, err := r.host.Mounts.Table(hal.Call{})
 	if err != nil {
@@ -42,18 +48,15 @@ func (n *numbering) learn(r *run) {
 	n.root = strings.TrimSuffix(n.root, "/")
 }
 
-func number[K comparable](seen map[K]int, k K) int {
-	if seen[k] == 0 {
-		seen[k] = len(seen) + 1
-	}
-	return seen[k]
-}
-
 func (n *numbering) id(id hal.MountID) string {
 	if id == n.base.ID {
 		return "base"
 	}
-	return fmt.Sprintf("m%d", number(n.ids, id))
+	if n.ids[id] == 0 {
+		n.lastID++
+		n.ids[id] = n.lastID
+	}
+	return fmt.Sprintf("m%d", n.ids[id])
 }
 
 func (n *numbering) device(d hal.Device) int {
@@ -64,11 +67,28 @@ func (n *numbering) device(d hal.Device) int {
 	return n.devices[d]
 }
 
-// forgetDevices drops the numbers of superblocks that are gone: Linux gives the device number of one to the next.
-func (n *numbering) forgetDevices(table []hal.Mount) {
-	maps.DeleteFunc(n.devices, func(d hal.Device, _ int) bool {
-		return !slices.ContainsFunc(table, func(m hal.Mount) bool { return m.Device == d })
-	})
+func (n *numbering) inode(i hal.Info) int {
+	is := inode{i.Device, i.Inode}
+	if n.inodes[is] == 0 {
+		n.lastInode++
+		n.inodes[is] = n.lastInode
+	}
+	return n.inodes[is]
+}
+
+// forget drops the numbers of what is gone and may be another's next: Linux gives the device number of one superblock
+// to the next.
+func (n *numbering) forget(table []hal.Mount) {
+	isGone := func(d hal.Device) bool {
+		return d != n.base.Device && !slices.ContainsFunc(table, func(m hal.Mount) bool { return m.Device == d })
+	}
+	maps.DeleteFunc(n.devices, func(d hal.Device, _ int) bool { return isGone(d) })
+	maps.DeleteFunc(n.inodes, func(i inode, _ int) bool { return isGone(i.device) })
+	if IsBlocked("statmount") { // ids of /proc/self/mountinfo are used again
+		maps.DeleteFunc(n.ids, func(id hal.MountID, _ int) bool {
+			return !slices.ContainsFunc(table, func(m hal.Mount) bool { return m.ID == id })
+		})
+	}
 }
 
 func (n *numbering) mounts(table []hal.Mount) []string {
@@ -111,9 +131,9 @@ func (n *numbering) info(i hal.Info) string {
 	if i == (hal.Info{MountPoint: true}) {
 		return "mount point"
 	}
-	line := fmt.Sprintf("%s %04o uid %d inode i%d", i.Type, i.Mode, i.UID, number(n.inodes, i.Inode))
+	line := fmt.Sprintf("%s %04o uid %d inode i%d", i.Type, i.Mode, i.UID, n.inode(i))
 	if i.Type == hal.TypeSymlink {
-		line = fmt.Sprintf("%s inode i%d", i.Type, number(n.inodes, i.Inode)) // a link's mode and size mean nothing
+		line = fmt.Sprintf("%s inode i%d", i.Type, n.inode(i)) // a link's mode and size mean nothing
 	}
 	if i.Type == hal.TypeFile {
 		line += fmt.Sprintf(" size %d", i.Size)
@@ -142,32 +162,46 @@ func (r *run) state() []string {
 	if err != nil {
 		lines = append(lines, resultOf(err))
 	}
-	return r.tree(lines, r.world.Dir())
+	return r.tree(lines, r.world.Dir(), hal.Call{})
 }
 
-func (r *run) tree(lines []string, dir string) []string {
-	entries, err := r.host.Tree.List(hal.Call{}, dir)
+// tree shows the names below dir, and those inside the mounts there.
+func (r *run) tree(lines []string, dir string, c hal.Call) []string {
+	entries, err := r.host.Tree.List(c, dir)
 	if err != nil {
 		return append(lines, r.names.path(dir)+": "+resultOf(err))
 	}
 	for _, e := range entries {
 		path := dir + "/" + e.Name
-		info, err := r.host.Tree.Stat(hal.Call{}, path)
+		info, err := r.host.Tree.Stat(c, path)
 		if err != nil {
 			lines = append(lines, r.names.path(path)+": "+resultOf(err))
 			continue
 		}
 		line := r.names.path(path) + ": " + r.names.info(info)
 		if info.Type == hal.TypeFile {
-			content, err := r.host.Files.Read(hal.Call{}, path, 1<<20)
+			content, err := r.host.Files.Read(c, path, 1<<20)
 			line += " " + show(content)
 			if err != nil {
 				line += " " + resultOf(err)
 			}
 		}
+		if info.Type == hal.TypeSymlink {
+			text, err := r.host.Tree.Readlink(c, path)
+			if line += " to " + text; err != nil {
+				line += " " + resultOf(err)
+			}
+		}
 		lines = append(lines, line)
-		if info.Type == hal.TypeDirectory && !info.MountPoint {
-			lines = r.tree(lines, path)
+		stack, _ := r.host.Mounts.At(hal.Call{}, path)
+		switch {
+		case info.MountPoint && len(stack) > 0:
+			in := hal.Call{Inside: hal.Inside{Path: path, ID: stack[len(stack)-1].ID}}
+			if is, err := r.host.Tree.Stat(in, path); err == nil && is.Type == hal.TypeDirectory {
+				lines = r.tree(lines, path, in)
+			}
+		case info.Type == hal.TypeDirectory && !info.MountPoint:
+			lines = r.tree(lines, path, c)
 		}
 	}
 	return lines

@@ -38,6 +38,16 @@ var treeVerbs = map[string]verb{
 	"mv": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Tree.Rename(r.call(), r.path(a[0]), r.path(a[1]))
 	},
+	"symlink": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Tree.Symlink(r.call(), a.at(0), r.path(a[1]))
+	},
+	"readlink": func(r *run, a args) ([]string, error) {
+		text, err := r.host.Tree.Readlink(r.call(), r.path(a[0]))
+		if err != nil {
+			return nil, err
+		}
+		return []string{text}, nil
+	},
 	"ls": func(r *run, a args) ([]string, error) {
 		entries, err := r.host.Tree.List(r.call(), r.path(a[0]))
 		var data []string
@@ -105,7 +115,7 @@ var mountVerbs = map[string]verb{
 		if err != nil {
 			return nil, err
 		}
-		id := hal.MountID(1 << 62)
+		id := noMount
 		switch {
 		case len(stack) == 0 || a.at(1) == "wrong":
 		case a.at(1) == "bottom":

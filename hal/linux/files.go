@@ -16,8 +16,12 @@ type files struct{ host *Host }
 
 // openRegular opens a regular file. O_NONBLOCK keeps an open of a FIFO from waiting for its other end; it means nothing
 // for a file.
-func (f *files) openRegular(path string, a access, flags int, mode uint32) (fd int, info hal.Info, err error) {
-	if fd, err = f.host.open(path, a, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, mode); err != nil {
+func (f *files) openRegular(path string, a access, in hal.Inside, flags int, mode uint32,
+) (fd int, info hal.Info, err error) {
+	if a == writing && path == in.Path { // a name on the filesystem below
+		in = hal.Inside{}
+	}
+	if fd, err = f.host.open(path, a, in, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, mode); err != nil {
 		return -1, info, err
 	}
 	info, err = statFD(fd)
@@ -35,8 +39,8 @@ func (f *files) openRegular(path string, a access, flags int, mode uint32) (fd i
 	return fd, info, nil
 }
 
-func (f *files) openFile(path string, a access, flags int, mode uint32) (*os.File, error) {
-	fd, _, err := f.openRegular(path, a, flags, mode)
+func (f *files) openFile(path string, in hal.Inside, flags int, mode uint32) (*os.File, error) {
+	fd, _, err := f.openRegular(path, writing, in, flags, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -51,22 +55,22 @@ func asFile(fd int, path string) *os.File {
 }
 
 // openOrMake opens path for writing and tells whether it made it, with exactly mode.
-func (f *files) openOrMake(path string, mode uint32, flags int) (file *os.File, made bool, err error) {
-	file, err = f.openFile(path, writing, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, mode&0o7777)
+func (f *files) openOrMake(path string, in hal.Inside, mode uint32, flags int) (file *os.File, made bool, err error) {
+	file, err = f.openFile(path, in, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, mode&0o7777)
 	if err == nil {
 		return file, true, unix.Fchmod(int(file.Fd()), mode&0o7777)
 	}
 	if err != unix.EEXIST {
 		return nil, false, err
 	}
-	file, err = f.openFile(path, writing, unix.O_WRONLY|flags, 0)
+	file, err = f.openFile(path, in, unix.O_WRONLY|flags, 0)
 	return file, false, err
 }
 
 func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 	var data []byte
 	err := f.host.within(c, hal.ClassFile, "read", path, func() error {
-		fd, info, err := f.openRegular(path, reading, unix.O_RDONLY, 0)
+		fd, info, err := f.openRegular(path, reading, c.Inside, unix.O_RDONLY, 0)
 		if err != nil {
 			return failure(hal.ClassFile, "read", path, err)
 		}
@@ -86,7 +90,7 @@ func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 
 func (f *files) ReadAt(c hal.Call, path string, offset int64, b []byte) (n int, err error) {
 	err = f.host.within(c, hal.ClassFile, "read", path, func() error {
-		fd, _, err := f.openRegular(path, reading, unix.O_RDONLY, 0)
+		fd, _, err := f.openRegular(path, reading, c.Inside, unix.O_RDONLY, 0)
 		if err != nil {
 			return failure(hal.ClassFile, "read", path, err)
 		}
@@ -133,7 +137,7 @@ func contentOf(fd int, size, limit int64) ([]byte, error) {
 
 func (f *files) Write(c hal.Call, path string, data []byte, mode uint32) error {
 	return f.host.within(c, hal.ClassFile, "write", path, func() error {
-		file, _, err := f.openOrMake(path, mode, unix.O_TRUNC)
+		file, _, err := f.openOrMake(path, c.Inside, mode, unix.O_TRUNC)
 		if file == nil {
 			return failure(hal.ClassFile, "write", path, err)
 		}
@@ -153,7 +157,7 @@ func (f *files) WriteAt(c hal.Call, path string, offset int64, data []byte) erro
 		if offset < 0 {
 			return failure(hal.ClassFile, "write", path, syscall.EINVAL)
 		}
-		fd, info, err := f.openRegular(path, writing, unix.O_WRONLY, 0)
+		fd, info, err := f.openRegular(path, writing, c.Inside, unix.O_WRONLY, 0)
 		if err != nil {
 			return failure(hal.ClassFile, "write", path, err)
 		}
@@ -175,7 +179,7 @@ func (f *files) Allocate(c hal.Call, path string, size int64, mode uint32) error
 		if size <= 0 {
 			return failure(hal.ClassFile, "allocate", path, syscall.EINVAL) // as fallocate(2)
 		}
-		file, made, err := f.openOrMake(path, mode, 0)
+		file, made, err := f.openOrMake(path, c.Inside, mode, 0)
 		if file == nil {
 			return failure(hal.ClassFile, "allocate", path, err)
 		}
@@ -185,7 +189,7 @@ func (f *files) Allocate(c hal.Call, path string, size int64, mode uint32) error
 		}
 		if err != nil {
 			if made {
-				_ = (&tree{f.host}).Remove(hal.Call{}, path) // a file without its room is of no use to anybody
+				_ = (&tree{f.host}).Remove(hal.Call{Inside: c.Inside}, path) // a file without its room is of no use to anybody
 			}
 			return partial("allocate", path, err)
 		}
@@ -240,7 +244,7 @@ func reserve(file *os.File, size int64) error {
 // descriptor, unless the inode was evicted from memory in between.
 func (f *files) Sync(c hal.Call, path string) error {
 	return f.host.within(c, hal.ClassFile, "sync", path, func() error {
-		fd, err := f.host.open(path, writing, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+		fd, err := f.host.open(path, writing, c.Inside, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 		if err != nil {
 			return failure(hal.ClassFile, "sync", path, err)
 		}

@@ -32,7 +32,7 @@ func (t *tree) RemoveTree(c hal.Call, path string, limit int) (more bool, err er
 			return failure(hal.ClassFile, "remove tree", path,
 				because(syscall.EINVAL, fmt.Sprintf("a limit of %d names", limit)))
 		}
-		parent, name, err := t.host.openParent(path)
+		parent, name, err := t.host.openParent(path, c.Inside)
 		if err == unix.ENOENT {
 			return nil
 		}

@@ -71,7 +71,7 @@ func TestRemoveTreeGoesDeepWithoutMoving(t *testing.T) {
 	h, root := startHost(t)
 	deep(t, root+"/deep", "d", 1000)
 	for steps := 0; ; steps++ {
-		parent, name, err := h.openParent(root + "/deep")
+		parent, name, err := h.openParent(root+"/deep", hal.Inside{})
 		require.NoError(t, err)
 		r := removal{path: root + "/deep", left: 1 << 16, frames: make([]frame, 0, openDirs), stays: true}
 		more, err := r.run(parent, name)

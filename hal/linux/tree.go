@@ -17,7 +17,7 @@ type tree struct{ host *Host }
 
 func (t *tree) Mkdir(c hal.Call, path string, mode uint32) error {
 	return t.host.within(c, hal.ClassFile, "mkdir", path, func() error {
-		parent, name, err := t.host.openParent(path)
+		parent, name, err := t.host.openParent(path, c.Inside)
 		if errnoOf(err) == unix.EBUSY {
 			err = syscall.EEXIST
 		}
@@ -48,7 +48,7 @@ func chmodAt(parent int, name string, mode uint32) error {
 
 func (t *tree) Remove(c hal.Call, path string) error {
 	return t.host.within(c, hal.ClassFile, "remove", path, func() error {
-		parent, name, err := t.host.openParent(path)
+		parent, name, err := t.host.openParent(path, c.Inside)
 		if err != nil {
 			return failure(hal.ClassFile, "remove", path, err)
 		}
@@ -72,12 +72,12 @@ func removeAt(parent int, name string) error {
 func (t *tree) Rename(c hal.Call, oldPath, newPath string) error {
 	return t.host.within(c, hal.ClassFile, "rename", oldPath+" to "+newPath, func() error {
 		fail := func(err error) error { return failure(hal.ClassFile, "rename", oldPath+" to "+newPath, err) }
-		from, oldName, err := t.host.openParent(oldPath)
+		from, oldName, err := t.host.openParent(oldPath, c.Inside)
 		if err != nil {
 			return fail(err)
 		}
 		defer unix.Close(from)
-		to, newName, err := t.host.openParent(newPath)
+		to, newName, err := t.host.openParent(newPath, c.Inside)
 		if err != nil {
 			return fail(err)
 		}
@@ -90,10 +90,48 @@ func (t *tree) Rename(c hal.Call, oldPath, newPath string) error {
 	})
 }
 
+func (t *tree) Symlink(c hal.Call, target, path string) error {
+	return t.host.within(c, hal.ClassFile, "symlink", path, func() error {
+		parent, name, err := t.host.openParent(path, c.Inside)
+		if errnoOf(err) == unix.EBUSY {
+			err = syscall.EEXIST
+		}
+		if err != nil {
+			return failure(hal.ClassFile, "symlink", path, err)
+		}
+		defer unix.Close(parent)
+		if err := unix.Symlinkat(target, parent, name); err != nil {
+			return failure(hal.ClassFile, "symlink", path, err)
+		}
+		return nil
+	})
+}
+
+func (t *tree) Readlink(c hal.Call, path string) (text string, err error) {
+	err = t.host.within(c, hal.ClassFile, "readlink", path, func() error {
+		fd, err := t.host.open(path, reading, c.Inside, unix.O_PATH|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "readlink", path, err)
+		}
+		defer unix.Close(fd)
+		buf := make([]byte, unix.PathMax)
+		n, err := unix.Readlinkat(fd, "", buf)
+		if err == unix.ENOENT { // what is open is no link
+			err = syscall.EINVAL
+		}
+		if err != nil {
+			return failure(hal.ClassFile, "readlink", path, err)
+		}
+		text = string(buf[:n])
+		return nil
+	})
+	return text, err
+}
+
 func (t *tree) List(c hal.Call, path string) ([]hal.Entry, error) {
 	var entries []hal.Entry
 	err := t.host.within(c, hal.ClassFile, "list", path, func() error {
-		fd, err := t.host.open(path, reading, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		fd, err := t.host.open(path, reading, c.Inside, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			return failure(hal.ClassFile, "list", path, err)
 		}
@@ -201,7 +239,7 @@ func typeOf(mode uint32) hal.FileType {
 func (t *tree) Stat(c hal.Call, path string) (hal.Info, error) {
 	var info hal.Info
 	err := t.host.within(c, hal.ClassFile, "stat", path, func() (err error) {
-		if info, err = t.stat(path); err != nil {
+		if info, err = t.stat(path, c.Inside); err != nil {
 			return failure(hal.ClassFile, "stat", path, err)
 		}
 		return nil
@@ -209,7 +247,7 @@ func (t *tree) Stat(c hal.Call, path string) (hal.Info, error) {
 	return info, err
 }
 
-func (t *tree) stat(path string) (hal.Info, error) {
+func (t *tree) stat(path string, in hal.Inside) (hal.Info, error) {
 	dir, rest, err := t.host.home(path, reading)
 	if err != nil {
 		return hal.Info{}, err
@@ -222,11 +260,14 @@ func (t *tree) stat(path string) (hal.Info, error) {
 		defer unix.Close(fd)
 		return statFD(fd)
 	}
-	root, err := openHome(dir)
+	root, rest, err := t.host.openBase(path, reading, in)
 	if err != nil {
 		return hal.Info{}, err
 	}
 	defer unix.Close(root)
+	if rest == "." {
+		return statFD(root)
+	}
 	info, err := statAt(root, rest)
 	if err != unix.EXDEV {
 		return info, err

@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 // start is a life of the agent: what it holds in memory is gone, the files are not.
 func (w *world) start() *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
-	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
+	h := hal.Host{Runtime: runtime{w}, Tree: tree{w: w}, Files: files{w}, Watches: watches{w}}
 	w.cloud = New(h, Options{
 		Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare },
 		gathers: w.gathers,
@@ -225,7 +225,10 @@ func errno(op, at string, e syscall.Errno) error {
 	return &hal.Error{Op: op, Object: at, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: e}
 }
 
-type tree struct{ w *world }
+type tree struct {
+	hal.Tree // manifests call no more of it than there is here
+	w        *world
+}
 
 func (x tree) Mkdir(_ hal.Call, at string, mode uint32) error {
 	if _, ok := x.w.names[at]; ok {

@@ -34,7 +34,8 @@ type node struct {
 	data                []byte
 	size                int64 // of a file; what is beyond data is zeros, for which no memory is taken
 	name                string
-	first, before, next *node // what is in a directory, and what is beside it there
+	link                string // of a symbolic link
+	first, before, next *node  // what is in a directory, and what is beside it there
 }
 
 // New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the
@@ -212,6 +213,27 @@ func (t tree) move(from, to string, n *node) {
 		t.nodes[to+"/"+below.name] = below
 		t.move(from+"/"+below.name, to+"/"+below.name, below)
 	}
+}
+
+func (t tree) Symlink(_ hal.Call, target, at string) error {
+	defer t.begin().mu.Unlock()
+	if t.nodes[at] != nil {
+		return failures[syscall.EEXIST]
+	}
+	t.make(at, hal.TypeSymlink).link = target
+	return nil
+}
+
+func (t tree) Readlink(_ hal.Call, at string) (string, error) {
+	defer t.begin().mu.Unlock()
+	n := t.nodes[at]
+	switch {
+	case n == nil:
+		return "", failures[syscall.ENOENT]
+	case n.info.Type != hal.TypeSymlink:
+		return "", failures[syscall.EINVAL]
+	}
+	return n.link, nil
 }
 
 func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {

@@ -57,7 +57,11 @@ type filesystem struct {
 	minor   uint32        // of the last anonymous device
 }
 
-const nameMax = 255
+// What limits.h has: of a name, and of a path with the zero at its end.
+const (
+	nameMax = 255
+	pathMax = 4096
+)
 
 func newFilesystem(w *World) *filesystem {
 	f := &filesystem{w: w, minor: 30}
@@ -294,9 +298,36 @@ func nextName(path string) (name, rest string) {
 	return path[begin:end], path[after:]
 }
 
-// beneath resolves a path below the agent's root directory: through no link, no mount, and not out of it (openat2(2)).
-// It returns the directory and the last name; for the root directory itself, name is "".
-func (w *World) beneath(path string) (dir location, name string, errno syscall.Errno) {
+// inside is the root of the mount that a call goes into, and what is left of path there. isInside: path leads there.
+func (w *World) inside(path string, in hal.Inside) (at location, rest string, isInside bool, errno syscall.Errno) {
+	rest, isInside = strings.CutPrefix(path, in.Path)
+	isInside = isInside && in.ID != 0 && (rest == "" || rest[0] == '/') && strings.HasPrefix(in.Path, w.base+"/")
+	if !isInside || !clean(path) {
+		return at, rest, false, 0
+	}
+	at, _, errno = w.walk(in.Path, walkNoLinks)
+	switch {
+	case errno != 0:
+	case !at.n.isDir():
+		errno = syscall.ENOTDIR
+	case at.m.id != in.ID || at.n != at.m.root:
+		errno = syscall.ESTALE
+	}
+	return at, rest, true, errno
+}
+
+// beneath resolves a path below the agent's root directory, to what is to be changed: through no link, no mount but
+// that of in, and not out of it (openat2(2)). It returns the directory and the last name; for the root directory
+// itself, name is "".
+func (w *World) beneath(path string, in hal.Inside) (dir location, name string, errno syscall.Errno) {
+	if path != in.Path {
+		if at, rest, isInside, errno := w.inside(path, in); isInside {
+			if errno != 0 {
+				return at, "", errno
+			}
+			return w.below(at, rest)
+		}
+	}
 	rest, isBelow := strings.CutPrefix(path, w.base)
 	switch isBelow = isBelow && (rest == "" || rest[0] == '/'); {
 	case isBelow && (rest == "/" || rest != "" && !clean(rest)), !isBelow && !clean(path):
@@ -315,6 +346,11 @@ func (w *World) beneath(path string) (dir location, name string, errno syscall.E
 	if at.n == nil {
 		return at, "", syscall.ENOENT
 	}
+	return w.below(at, rest)
+}
+
+// below resolves what is left of a path, "" or with a slash before each name, from a place on.
+func (w *World) below(at location, rest string) (dir location, name string, errno syscall.Errno) {
 	for rest != "" {
 		next := rest[1:]
 		if i := strings.IndexByte(next, '/'); i < 0 {
@@ -325,6 +361,8 @@ func (w *World) beneath(path string) (dir location, name string, errno syscall.E
 		switch {
 		case len(next) > nameMax:
 			return at, "", syscall.ENAMETOOLONG
+		case rest == "" && at.n.gone: // the root of a mount whose directory was removed
+			return at, next, syscall.ENOENT
 		case rest == "":
 			return at, next, 0
 		}
@@ -367,9 +405,15 @@ func clean(path string) bool {
 	}
 }
 
-// open resolves a path below the agent's root directory to what is there, not over a mount and not through a link.
-func (w *World) open(path string) (location, syscall.Errno) {
-	dir, name, errno := w.beneath(path)
+// open resolves a path below the agent's root directory to what is there, over no mount but that of in, and through no
+// link.
+func (w *World) open(path string, in hal.Inside) (location, syscall.Errno) {
+	if path == in.Path {
+		if at, _, isInside, errno := w.inside(path, in); isInside {
+			return at, errno
+		}
+	}
+	dir, name, errno := w.beneath(path, in)
 	if errno != 0 || name == "" {
 		return dir, errno
 	}
@@ -386,13 +430,18 @@ func (w *World) open(path string) (location, syscall.Errno) {
 }
 
 // isLink says whether the last name of a path below the agent's root directory is a link.
-func (w *World) isLink(path string) bool {
-	dir, name, errno := w.beneath(path)
-	if errno != 0 || name == "" {
-		return false
-	}
-	n := dir.n.child(name)
+func (w *World) isLink(path string, in hal.Inside) bool {
+	n := w.linkAt(path, in)
 	return n != nil && n.kind == hal.TypeSymlink
+}
+
+// linkAt is the last name of a path below the agent's root directory, which may be a link; nil if there is none.
+func (w *World) linkAt(path string, in hal.Inside) *node {
+	dir, name, errno := w.beneath(path, in)
+	if errno != 0 || name == "" || path == in.Path {
+		return nil
+	}
+	return dir.n.child(name)
 }
 
 // makeDirs makes a directory with its parents, durable.

@@ -23,7 +23,7 @@ func (h hostFiles) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 	if !ok {
 		return nil, k.done(errno)
 	}
-	file, errno := h.w.readable(path)
+	file, errno := h.w.readable(path, c.Inside)
 	switch {
 	case errno != 0:
 	case file.size > limit:
@@ -37,8 +37,8 @@ func (h hostFiles) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 }
 
 // readable returns the content of a file that can be read.
-func (w *World) readable(path string) (*content, syscall.Errno) {
-	at, errno := w.open(path)
+func (w *World) readable(path string, in hal.Inside) (*content, syscall.Errno) {
+	at, errno := w.open(path, in)
 	denied := w.isDenied(path)
 	switch {
 	case errno != 0:
@@ -61,7 +61,7 @@ func (h hostFiles) ReadAt(c hal.Call, path string, offset int64, b []byte) (int,
 	if !ok {
 		return 0, k.done(errno)
 	}
-	file, errno := h.w.readable(path)
+	file, errno := h.w.readable(path, c.Inside)
 	if errno == 0 && offset < 0 {
 		errno = syscall.EINVAL
 	}
@@ -109,7 +109,7 @@ func (k *call) cut(data []byte) []byte {
 // create opens a file, making it with mode if it is missing.
 func (k *call) create(path string, mode uint32) (*node, syscall.Errno) {
 	w := k.w
-	dir, name, errno := w.beneath(path)
+	dir, name, errno := w.beneath(path, k.c.Inside)
 	if errno != 0 {
 		return nil, errno
 	}
@@ -117,12 +117,15 @@ func (k *call) create(path string, mode uint32) (*node, syscall.Errno) {
 		return nil, syscall.EISDIR
 	}
 	n := dir.n.child(name)
+	if n == nil && dir.m.readOnly {
+		return nil, syscall.EROFS
+	}
 	if n == nil {
 		n = dir.n.sb.newNode(hal.TypeFile, mode)
 		w.link(actor{call: k}, dir, name, n)
 		return n, 0
 	}
-	at, errno := w.open(path)
+	at, errno := w.open(path, toChange(path, k.c.Inside))
 	switch {
 	case errno != 0:
 		return nil, errno
@@ -130,8 +133,18 @@ func (k *call) create(path string, mode uint32) (*node, syscall.Errno) {
 		return nil, syscall.EISDIR
 	case at.n.file == nil:
 		return nil, syscall.ENXIO
+	case at.m.readOnly:
+		return nil, syscall.EROFS
 	}
 	return at.n, 0
+}
+
+// toChange is in for a call that changes what is at a path: the mount point itself is a name of the filesystem below.
+func toChange(path string, in hal.Inside) hal.Inside {
+	if path == in.Path {
+		return hal.Inside{}
+	}
+	return in
 }
 
 func (k *call) written(path string) {
@@ -150,7 +163,7 @@ func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) e
 	}
 	at, openErrno := location{}, syscall.Errno(0)
 	if ok || k.fault == NoSpace {
-		at, openErrno = w.open(path)
+		at, openErrno = w.open(path, toChange(path, c.Inside))
 	}
 	switch {
 	case openErrno != 0:
@@ -159,6 +172,8 @@ func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) e
 		return k.done(syscall.EISDIR)
 	case at.n != nil && at.n.file == nil:
 		return k.done(syscall.ENXIO)
+	case at.n != nil && at.m.readOnly:
+		return k.done(syscall.EROFS)
 	case at.n != nil && offset > at.n.file.size:
 		return k.done(syscall.ERANGE)
 	case k.fault == NoSpace && offset+int64(len(data)) > at.n.file.size:
@@ -203,7 +218,7 @@ func (h hostFiles) Sync(c hal.Call, path string) error {
 	if errno, ok := k.acts(); !ok {
 		return k.done(errno)
 	}
-	at, errno := w.open(path)
+	at, errno := w.open(path, c.Inside)
 	if errno != 0 {
 		return k.done(errno)
 	}

@@ -166,6 +166,9 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 			}
 		}
 		sb := newSuperblock(f.anonymous(), m.FSType, m.Source)
+		if m.FSType == "tmpfs" {
+			sb.root.mode = 0o1777 // tmpfs(5)
+		}
 		for _, o := range m.Options {
 			if mode, err := strconv.ParseUint(o.Value, 8, 12); o.Key == "mode" && err == nil {
 				sb.root.mode = uint32(mode)

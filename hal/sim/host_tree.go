@@ -15,6 +15,8 @@ var (
 	callRemove     = newCallSite("tree.remove", hal.ClassFile, true)
 	callRemoveTree = newCallSite("tree.remove-tree", hal.ClassFile, true)
 	callRename     = newCallSite("tree.rename", hal.ClassFile, true)
+	callSymlink    = newCallSite("tree.symlink", hal.ClassFile, true)
+	callReadlink   = newCallSite("tree.readlink", hal.ClassFile, false)
 	callList       = newCallSite("tree.list", hal.ClassFile, false)
 	callStat       = newCallSite("tree.stat", hal.ClassFile, false)
 )
@@ -26,12 +28,14 @@ func (h hostTree) Mkdir(c hal.Call, path string, mode uint32) error {
 	if !ok {
 		return k.done(errno)
 	}
-	dir, name, errno := w.beneath(path)
+	dir, name, errno := w.beneath(path, c.Inside)
 	switch {
 	case errno != 0:
 		return k.done(errno)
 	case name == "" || dir.n.child(name) != nil:
 		return k.done(syscall.EEXIST)
+	case dir.m.readOnly:
+		return k.done(syscall.EROFS)
 	}
 	w.link(actor{call: &k}, dir, name, dir.n.sb.newNode(hal.TypeDirectory, mode&0o7777))
 	return k.done(0)
@@ -44,7 +48,7 @@ func (h hostTree) Remove(c hal.Call, path string) error {
 	if !ok {
 		return k.done(errno)
 	}
-	dir, name, errno := w.beneath(path)
+	dir, name, errno := w.beneath(path, c.Inside)
 	switch {
 	case errno != 0:
 	case name == "":
@@ -68,7 +72,7 @@ func (h hostTree) RemoveTree(c hal.Call, path string, limit int) (more bool, err
 	if !ok {
 		return false, k.done(errno)
 	}
-	dir, name, errno := w.beneath(path)
+	dir, name, errno := w.beneath(path, c.Inside)
 	switch {
 	case limit < 1:
 		return false, k.done(syscall.EINVAL)
@@ -78,6 +82,8 @@ func (h hostTree) RemoveTree(c hal.Call, path string, limit int) (more bool, err
 		return false, k.done(errno)
 	case name == "":
 		return false, k.done(syscall.EBUSY)
+	case dir.m.readOnly:
+		return false, k.done(syscall.EROFS)
 	}
 	if k.crash == CrashAfter {
 		limit = min(limit, int(w.chooser.Between(k.subject.id(k.site.amount), 0, 16)))
@@ -107,11 +113,11 @@ func (h hostTree) Rename(c hal.Call, oldPath, newPath string) error {
 	if !ok {
 		return k.done(errno)
 	}
-	from, name, errno := w.beneath(oldPath)
+	from, name, errno := w.beneath(oldPath, c.Inside)
 	if errno != 0 {
 		return k.done(errno)
 	}
-	to, newName, errno := w.beneath(newPath)
+	to, newName, errno := w.beneath(newPath, c.Inside)
 	switch {
 	case errno != 0:
 	case name == "" || newName == "":
@@ -122,6 +128,51 @@ func (h hostTree) Rename(c hal.Call, oldPath, newPath string) error {
 	return k.done(errno)
 }
 
+func (h hostTree) Symlink(c hal.Call, target, path string) error {
+	w := h.w
+	k := h.enter(callSymlink, path, c, &w.menus.file)
+	errno, ok := k.acts()
+	if !ok {
+		return k.done(errno)
+	}
+	dir, name, errno := w.beneath(path, c.Inside)
+	switch {
+	case target == "":
+		errno = syscall.ENOENT
+	case len(target) >= pathMax:
+		errno = syscall.ENAMETOOLONG
+	case errno != 0:
+	case name == "" || dir.n.child(name) != nil:
+		errno = syscall.EEXIST
+	case dir.m.readOnly:
+		errno = syscall.EROFS
+	}
+	if errno != 0 {
+		return k.done(errno)
+	}
+	link := dir.n.sb.newNode(hal.TypeSymlink, 0o777)
+	link.link = target
+	w.link(actor{call: &k}, dir, name, link)
+	return k.done(0)
+}
+
+func (h hostTree) Readlink(c hal.Call, path string) (string, error) {
+	w := h.w
+	k := h.enter(callReadlink, path, c, &w.menus.read)
+	errno, ok := k.acts()
+	if !ok {
+		return "", k.done(errno)
+	}
+	at, errno := w.open(path, c.Inside)
+	switch {
+	case errno == syscall.ELOOP && w.isLink(path, c.Inside):
+		return w.linkAt(path, c.Inside).link, k.done(0)
+	case errno == 0 && at.n != nil:
+		errno = syscall.EINVAL
+	}
+	return "", k.done(errno)
+}
+
 func (h hostTree) List(c hal.Call, path string) ([]hal.Entry, error) {
 	w := h.w
 	k := h.enter(callList, path, c, &w.menus.read)
@@ -129,14 +180,16 @@ func (h hostTree) List(c hal.Call, path string) ([]hal.Entry, error) {
 	if !ok {
 		return nil, k.done(errno)
 	}
-	at, errno := w.open(path)
+	at, errno := w.open(path, c.Inside)
 	switch {
-	case errno == syscall.ELOOP && w.isLink(path): // O_DIRECTORY looks at the type first
+	case errno == syscall.ELOOP && w.isLink(path, c.Inside): // O_DIRECTORY looks at the type first
 		return nil, k.done(syscall.ENOTDIR)
 	case errno != 0:
 		return nil, k.done(errno)
 	case !at.n.isDir():
 		return nil, k.done(syscall.ENOTDIR)
+	case at.n.gone:
+		return nil, k.done(syscall.ENOENT)
 	}
 	if errno := w.isDenied(path); errno != 0 {
 		return nil, k.done(errno)
@@ -156,7 +209,12 @@ func (h hostTree) Stat(c hal.Call, path string) (hal.Info, error) {
 	if !ok {
 		return hal.Info{}, k.done(errno)
 	}
-	dir, name, errno := w.beneath(path)
+	dir, name, errno := w.beneath(path, c.Inside)
+	if path == c.Inside.Path {
+		if at, _, isInside, why := w.inside(path, c.Inside); isInside {
+			dir, name, errno = at, "", why
+		}
+	}
 	if errno == syscall.ELOOP && path == w.config.MoreDir { // a link is in its place, and is told of
 		dir, _, errno = w.walk(gopath.Dir(path), walkNoLinks)
 		name = gopath.Base(path)

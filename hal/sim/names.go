@@ -37,6 +37,8 @@ func (w *World) link(by actor, dir location, name string, k *node) {
 func (w *World) unlink(by actor, dir location, name string) syscall.Errno {
 	k := dir.n.child(name)
 	switch {
+	case dir.m.readOnly:
+		return syscall.EROFS
 	case k == nil:
 		return syscall.ENOENT
 	case len(k.mounts) > 0:
@@ -57,10 +59,12 @@ func (w *World) unlink(by actor, dir location, name string) syscall.Errno {
 func (w *World) rename(by actor, from location, name string, to location, newName string) syscall.Errno {
 	k, there := from.n.child(name), to.n.child(newName)
 	switch {
-	case k == nil:
-		return syscall.ENOENT
 	case from.m != to.m:
 		return syscall.EXDEV
+	case from.m.readOnly:
+		return syscall.EROFS
+	case k == nil:
+		return syscall.ENOENT
 	case to.n.inside(k):
 		return syscall.EINVAL
 	case there != nil && from.n.inside(there) && there != k:
@@ -119,7 +123,7 @@ func (r *removal) remove(dir location, name string) bool {
 	switch {
 	case k == nil:
 		return true
-	case r.w.mounts.child(dir.m, k) != nil:
+	case len(k.mounts) > 0: // on this path or on another one to it
 		r.pass(syscall.EBUSY)
 		return false
 	}

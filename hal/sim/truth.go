@@ -358,7 +358,7 @@ func (w *World) RemoveFile(path string) syscall.Errno { return w.removeOne(actor
 
 // SyncDirectory makes the names in a directory durable, as somebody on the node would.
 func (w *World) SyncDirectory(path string) {
-	if at, errno := w.open(path); errno == 0 && at.n.sb.pages != nil {
+	if at, errno := w.open(path, hal.Inside{}); errno == 0 && at.n.sb.pages != nil {
 		at.n.sb.pages.sync(at.n)
 	}
 }

@@ -405,6 +405,24 @@ func (w tree) Rename(
 	})
 }
 
+func (w tree) Symlink(
+	c hal.Call, target string, path string,
+) error {
+	at := Site{"symlink", path, hal.ClassFile, true}
+	return w.around(at, c, func() error {
+		return w.Tree.Symlink(c, target, path)
+	})
+}
+
+func (w tree) Readlink(
+	c hal.Call, path string,
+) (string, error) {
+	at := Site{"readlink", path, hal.ClassFile, false}
+	return get(w.around, at, c, func() (string, error) {
+		return w.Tree.Readlink(c, path)
+	})
+}
+
 func (w tree) List(
 	c hal.Call, path string,
 ) ([]hal.Entry, error) {

@@ -61,7 +61,10 @@ func (m mounts) Unmount(_ hal.Call, at string, id hal.MountID) error {
 	return nil
 }
 
-type tree struct{ n *Node }
+type tree struct {
+	hal.Tree // of which no plugin calls the rest
+	n        *Node
+}
 
 func (t tree) Mkdir(_ hal.Call, at string, mode uint32) error {
 	if _, ok := t.n.Names[at]; ok {

@@ -56,7 +56,7 @@ func New(dirs ...string) *Node {
 // HAL returns the node as a hal.Host.
 func (n *Node) HAL() *hal.Host {
 	return &hal.Host{
-		Runtime: clock{}, Mounts: mounts{n}, Tree: tree{n}, Files: files{n}, HostPaths: hostPaths{n},
+		Runtime: clock{}, Mounts: mounts{n}, Tree: tree{n: n}, Files: files{n}, HostPaths: hostPaths{n},
 		CSINode: node{n}, Cluster: cluster{n},
 	}
 }

@@ -29,9 +29,6 @@ func TestCases(t *testing.T) {
 				haltest.NeedPrivateMounts(t)
 			}
 			for _, d := range haltest.CheckCases(newWorld) {
-				if backend == "linux" && haltest.IsBlocked("statmount") && d.Name == "mount ids are never used again" {
-					continue // those of /proc/self/mountinfo are
-				}
 				t.Error(d)
 			}
 		})
