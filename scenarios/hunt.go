@@ -178,9 +178,7 @@ func begin(g *workload.Workload) {
 	if file.Attach {
 		g.PlanMoves(cases.OneVolume)
 	}
-	if g.Setup.Volumes >= cases.HuntVolumes && g.Pick("workload.host-share", world.HostShare, 0, 3, 1) == 1 {
-		sharesHost(g)
-	}
+	world.BeginRooms(g)
 	one := world.VolumesOfHunts[cases.OneVolume]
 	g.R.Exclusive[one.Driver+"^"+one.Handle] = true
 	for _, name := range []string{"stage", "publish"} {
@@ -220,17 +218,6 @@ func begin(g *workload.Workload) {
 	}
 }
 
-// sharesHost has the host mount what hostPath volumes are on from a server, which is silent twice.
-func sharesHost(g *workload.Workload) {
-	g.R.W.MountShare(world.HostShare)
-	for n := range 2 {
-		g.At(g.Time("workload.host-share-time", world.HostShare, n, cases.Chaos), world.HostShare, func() {
-			g.R.W.SilenceShare(world.HostShare, time.Second+g.Time("workload.host-share-silent", world.HostShare, n,
-				workload.AwayMost))
-		})
-	}
-}
-
 // driver installs a driver, with manners that are drawn, and configures the engine for it.
 func driver(g *workload.Workload, name string, kind sim.Personality) {
 	is := g.R.W.DrawPersonality(name, kind)
@@ -253,7 +240,7 @@ func plan(g *workload.Workload, i int, name string) {
 		}
 	}
 	if g.Setup.Volumes >= cases.HuntVolumes {
-		planRare(g, s, name)
+		planRare(g, i, name)
 	}
 	g.RenamesInline(i, name)
 	g.PlanRooms(i, name)
@@ -302,16 +289,19 @@ func flutter(g *workload.Workload, i int, name string, n int) {
 }
 
 // planRare draws a volume of a kind that most pods don't have.
-func planRare(g *workload.Workload, s *world.Shape, name string) {
-	switch g.Pick("workload.rare", name, 0, 10, 1, 2, 1, 1) {
+func planRare(g *workload.Workload, i int, name string) {
+	s, rare := &g.Pods[i], world.RareRooms()
+	weights := append([]uint32{10, 1, 2, 1}, slices.Repeat([]uint32{1}, len(rare))...)
+	switch n := g.Pick("workload.rare", name, 0, weights...); n {
+	case 0:
 	case 1:
 		s.Volumes |= 1 << cases.RawVolume
 	case 2:
 		s.Volumes |= 1 << cases.OneVolume
 	case 3:
 		s.Inline = true
-	case 4:
-		g.PlanHostPath(s, name)
+	default:
+		g.PlanRare(rare[n-4], i, name)
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/volnode/volnode/scenarios/lang"
 	_ "github.com/volnode/volnode/scenarios/rooms" // the sources that scenarios have
 	"github.com/volnode/volnode/scenarios/secrets"
-	"github.com/volnode/volnode/scenarios/workload"
 	"github.com/volnode/volnode/scenarios/world"
 )
 
@@ -36,7 +35,7 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 		Harmed: map[string]uint32{}, Lost: map[string]*world.Pod{},
 		Away: map[string]*world.HandOver{}, Attached: map[string]*world.Attachment{}, IsCut: map[string]bool{},
 		ChangedOf: map[string]hal.Instant{}, Writers: map[string]bool{}, Blocks: map[string]map[string]int{},
-		Wiped: map[string]bool{},
+		Wiped: map[string]bool{}, Rooms: world.NewRoomRuns(),
 	}
 	r.Cfg.RootDir, r.Host = lang.RootDir, lang.NodeName
 	r.Cfg.PodUID = func(node, namespace, name string) core.PodUID {
@@ -74,7 +73,9 @@ func start(r *world.Run, h hal.Host) {
 	h.Cluster = heard{h.Cluster, r}
 	dealings.HearDrivers(r, &h)
 	r.H, r.Core, r.Synced, r.Heard, r.BornAt = h, nil, false, world.NewObjects(), r.W.Now()
-	workload.ForgetsTypes(r)
+	for _, m := range r.Rooms {
+		m.Born(r)
+	}
 	r.ForgetsUnsaid()
 	r.News, r.Announced.Older = map[string][]world.News{}, slices.Concat(r.W.ReadFile(dealings.DeletionsLog+".1"),
 		r.W.ReadFile(dealings.DeletionsLog))
@@ -181,5 +182,7 @@ func stepped(r *world.Run, c *core.Core) {
 		r.Decisions++
 		judges.Refine(r, key)
 	}
-	workload.SeesMisfits(r)
+	for _, m := range r.Rooms {
+		m.Stepped(r)
+	}
 }

@@ -107,8 +107,10 @@ var arrows = []arrow{
 		}),
 	},
 	{
-		tree:  "scenarios/rooms",
-		ours:  slices.Concat(simulator, facts, []string{"scenarios/world", "scenarios/rooms/..."}),
+		tree: "scenarios/rooms",
+		ours: slices.Concat(simulator, facts, []string{
+			"scenarios/world", "scenarios/dealings", "scenarios/judges", "scenarios/workload", "scenarios/rooms/...",
+		}),
 		tests: []string{"hal/haltest/...", "hal/linux"},
 	},
 	{tree: "scenarios", ours: slices.Concat(simulator, runners), tests: []string{"scenarios/..."}},

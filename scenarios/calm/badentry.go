@@ -119,7 +119,7 @@ func spares(r *world.Run) bool {
 func placeFor(r *world.Run, p *world.Pod) string {
 	i := slices.IndexFunc(p.Uses, func(u world.Use) bool {
 		switch {
-		case u.IsHost || u.Exempt || !strings.HasPrefix(u.Path, lang.RootDir+"/pods/"):
+		case u.IsHosts() || u.Exempt || !strings.HasPrefix(u.Path, lang.RootDir+"/pods/"):
 			return false
 		case r.Bad.How == isBound:
 			return u.IsDirectory()

@@ -50,7 +50,9 @@ func Finish(r *world.Run, restart bool) {
 	r.W.SweepForeign(lang.RootDir)
 	letsGo(r)
 	judges.Tidies(r)
-	workload.TurnsBack(r)
+	for _, m := range r.Rooms {
+		m.Mends(r)
+	}
 	if !makesRoom(r) {
 		return
 	}
@@ -222,7 +224,7 @@ func restlessInside(r *world.Run) (object, why string) {
 	rebuilt := judges.Rebuilt(r)
 	r.Core.Beliefs(func(b core.Belief) {
 		if why == "" && !r.IsBroken(string(b.Key)) && !judges.AwaitsClaim(r, &b) && !r.IsHung(&b) &&
-			!awaitsPath(r, &b) && !workload.IsIntruding(r, &b) {
+			!awaitsPath(r, &b) && !isRefused(r, &b) {
 			object, why = string(b.Key), whyNotAtRest(&b, rebuilt)
 		}
 	})

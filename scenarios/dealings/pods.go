@@ -63,7 +63,13 @@ func Ready(r *world.Run, p *world.Pod, asked world.Question) {
 		Await(r, p) // it was asked too early; now it knows of whom
 		return
 	}
-	if isLetIn(r, p) || !finds(r, p) {
+	for _, m := range r.Rooms {
+		if !m.LetsIn(r, p) {
+			askAgain(r, p)
+			return
+		}
+	}
+	if !finds(r, p) {
 		askAgain(r, p)
 		return
 	}

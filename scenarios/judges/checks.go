@@ -60,7 +60,7 @@ func Effect(r *world.Run, e sim.Effect) {
 		count(r, &e)
 		leaves(r, &e)
 		keeps(r, &e)
-		deletesOfHosts(r, &e)
+		r.Removes(&e)
 		removed(r, &e)
 		dealings.Deletes(r, &e)
 	case sim.EffectAgentDied:

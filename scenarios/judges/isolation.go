@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/lang"
@@ -104,8 +103,8 @@ func isFreeRung(r *world.Run, b *core.Belief) bool {
 		dealings.IsDisturbed(r, b.Path) {
 		return false
 	}
-	if b.Kind == hostpath.Kind && b.InFlight && r.W.IsShareSilent(world.HostShare) {
-		return false // who looks for it waits for the server, and may still make it
+	if slices.ContainsFunc(r.Rooms, func(m world.RoomRun) bool { return m.Waits(r, b) }) {
+		return false
 	}
 	driver, volume, isCSI := strings.Cut(b.Volume, "^")
 	if !isCSI { // once the journal is lost, data goes only if a source has named its pod
@@ -129,7 +128,7 @@ func isFree(r *world.Run, p *world.Pod) bool {
 		return false
 	}
 	for _, u := range p.Uses {
-		if u.Exempt || u.IsHost || u.Driver != "" && !isFreeUse(r, u) {
+		if u.Exempt || u.IsHosts() || u.Driver != "" && !isFreeUse(r, u) {
 			return false
 		}
 	}

@@ -25,7 +25,7 @@ func Rebuilt(r *world.Run) []string {
 // IsHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it;
 // or another pod has its claim.
 func IsHeldBack(r *world.Run, p *world.Pod) bool {
-	if r.IsRenamed && r.IsOccupied(p) || IsIntruder(r, p) {
+	if r.IsRenamed && r.IsOccupied(p) || r.IsRefused(p) {
 		return true
 	}
 	rebuilt, isHeld := Rebuilt(r), false

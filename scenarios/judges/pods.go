@@ -154,7 +154,9 @@ func Tells(r *world.Run, object *corev1.Pod, gone bool) {
 	p := r.ByUID[core.PodUID(object.UID)]
 	if p != nil && !gone {
 		r.ComesAgain(p)
-		hearsType(r, p, object)
+		for _, m := range r.Rooms {
+			m.Told(r, p, object)
+		}
 	}
 	switch {
 	case p == nil:

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"slices"
+
 	"github.com/volnode/volnode/scenarios/world"
 )
 
@@ -19,6 +21,27 @@ func (g *Workload) PlanRooms(i int, name string) {
 		}
 	}
 }
+
+// PlanRare draws which of the rare volumes of a source pod i has, and what happens to it.
+func (g *Workload) PlanRare(m *world.Room, i int, name string) {
+	g.Pods[i].Chosen[slices.Index(world.Rooms, m)] = m.Rare.Plan(g, m, i, name)
+}
+
+// EditVolume has somebody edit the rare volume of a source that pod i has, if the pod is there.
+func (g *Workload) EditVolume(i int, m *world.Room, to uint8) {
+	if p := g.Current(i); p != nil && p.IsWanted && !p.IsLeaving {
+		g.Pods[i].Edited[slices.Index(world.Rooms, m)] = to
+		g.Pods[i].Edits++
+		g.Apply(i)
+		p.IsSteady = false
+	}
+}
+
+// Run is the run that the hunt makes.
+func (g *Workload) Run() *world.Run { return g.R }
+
+// Volumes is how many PersistentVolumes the world has.
+func (g *Workload) Volumes() int { return g.Setup.Volumes }
 
 func (g *Workload) planHarm(i int, name string, m *world.Room) {
 	which := g.Pick(m.HarmSite, name, 0, m.HarmWeights()...)

@@ -76,14 +76,13 @@ type Shape struct {
 	Renames    uint8            // which was changed so often
 	Derived    bool             // its first uid is the one that its first name gives it
 	Volumes    uint32           // a set, by volumeAt
-	Chosen     [mostRooms]uint8 // by Rooms, which of Hunted.Volumes it has, from 1; 0 is none
+	Chosen     [mostRooms]uint8 // by Rooms, which of Hunted.Volumes, or of Rare, it has, from 1; 0 is none
+	Edited     [mostRooms]uint8 // by Rooms, what somebody has edited that of Rare to
 	ReadOnly   bool             // its first volume
 	Edits      uint8
-	Inline     bool  // it has an inline volume
-	Otherwise  bool  // of the other driver
-	Disguised  bool  // called like the PersistentVolume of its first volume, in place of that
-	HostPath   uint8 // and a path of the host, of hostPlaces
-	HostKind   uint8 // of the type of hostKinds that somebody has edited it to
+	Inline     bool // it has an inline volume
+	Otherwise  bool // of the other driver
+	Disguised  bool // called like the PersistentVolume of its first volume, in place of that
 }
 
 const (
@@ -287,17 +286,19 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 			Volume: InlineHandle(uid, inline), Ephemeral: true,
 		})
 	}
-	if s.HostPath != 0 {
-		src := s.hostVolume(uid)
-		add("host", corev1.VolumeSource{HostPath: src})
+	addOf := func(name string, src corev1.VolumeSource) {
+		add(name, src)
 		uses = append(uses, UseOf(uid, &p.Spec.Volumes[len(p.Spec.Volumes)-1]))
 	}
 	for i, m := range Rooms {
-		if s.Chosen[i] == 0 {
-			continue
+		if s.Chosen[i] != 0 && m.Rare.Plan != nil {
+			addOf(m.Rare.Name, m.Rare.Volume(uid, s.Chosen[i], s.Edited[i]))
 		}
-		add(m.Hunted.Name, m.Hunted.Volumes[s.Chosen[i]-1].Source)
-		uses = append(uses, UseOf(uid, &p.Spec.Volumes[len(p.Spec.Volumes)-1]))
+	}
+	for i, m := range Rooms {
+		if s.Chosen[i] != 0 && m.Rare.Plan == nil {
+			addOf(m.Hunted.Name, m.Hunted.Volumes[s.Chosen[i]-1].Source)
+		}
 	}
 	return p, uses
 }

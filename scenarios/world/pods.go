@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/hal"
 )
 
 // Pod is one pod of the world: what the cluster wants of it, and whether its containers run.
@@ -32,12 +31,6 @@ type Pod struct {
 	Stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
 	// the life of the agent that was told that its containers have ended, since it was told of the pod
 	FreedIn uint32
-
-	ToldType   corev1.HostPathType // of its hostPath, as the present life of the agent was told last
-	IsTyped    bool                // it was
-	TypeToldAt hal.Instant         // and when
-	IsRetyped  bool                // it was told of an edit of that
-	RetypedAt  hal.Instant         // when that life had to look again, as the type was edited; 0 if nobody can tell
 }
 
 // Has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the
@@ -61,8 +54,6 @@ type Use struct {
 	Raw            bool   // a block device
 	Ephemeral      bool   // an inline volume
 	Exempt         bool   // nothing is looked for
-	IsHost         bool   // a hostPath
-	HostKind       corev1.HostPathType
 }
 
 // Register makes the world know a pod by its uid.

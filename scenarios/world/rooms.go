@@ -23,6 +23,10 @@ type Room struct {
 	Words []lang.Word
 	// Hunted are the volumes of which a pod of a hunt has one or none. The zero value is none.
 	Hunted Hunted
+	// Rare are those of which few pods of a hunt have one. The zero value is none.
+	Rare Rare
+	// New makes what a run notes of the source, and judges. nil if that is nothing.
+	New func() RoomRun
 	// Path is where the containers of a pod find a volume, in a place that is the pod's own; "" if nothing can be there.
 	// nil if volumes of the source have no such place.
 	Path func(uid, volume string) string
@@ -60,6 +64,18 @@ type Hunted struct {
 type HuntedShape struct {
 	Text   string // for people: "an emptyDir in memory"
 	Source corev1.VolumeSource
+}
+
+// Rare are volumes of which few pods of a hunt have one, and what people do to them there.
+type Rare struct {
+	// Name is what pods call it.
+	Name string
+	// Begin makes what the host has before the first pod comes, nil for nothing.
+	Begin func(g Planner)
+	// Plan draws which volume pod i has, from 1, and what happens to it.
+	Plan func(g Planner, m *Room, i int, name string) (which uint8)
+	// Volume is that volume. edited is what somebody has edited it to since, 0 for nothing.
+	Volume func(uid string, which, edited uint8) corev1.VolumeSource
 }
 
 // Harm is something that the world does to a volume.
@@ -159,6 +175,11 @@ func OwnPath(key hal.Key) string {
 // IsDirectory reports whether the directory at the path of a use holds the data itself, as that of an emptyDir.
 func (u *Use) IsDirectory() bool {
 	return slices.ContainsFunc(u.kinds(), func(k plugin.Kind) bool { return k.IsDirectory })
+}
+
+// IsHosts reports whether what containers use is the host's own, and no place of their pod's.
+func (u *Use) IsHosts() bool {
+	return slices.ContainsFunc(u.kinds(), func(k plugin.Kind) bool { return k.IsOfHost })
 }
 
 // kinds are the kinds of rungs that volumes of its source are, none if that is not known.

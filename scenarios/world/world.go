@@ -123,8 +123,8 @@ type Run struct {
 	Faulty    map[hal.Key]bool
 	QuietFrom hal.Instant // before, something that has gone wrong may delay everybody
 	TurnedAt  hal.Instant // when somebody turned a link of the host
-	TypedAt   hal.Instant // when somebody put something of another type in the place of a hostPath
-	Typed     []*Pod      // with hostPaths, of which the present life of the agent was told
+	TypedAt   hal.Instant // when somebody changed the type of something on the host
+	Rooms     []RoomRun   // by Rooms
 	BornAt    hal.Instant // when the present life of the agent began
 	Stop      bool        // no timeline event happens any more
 	goal      hal.Instant // to which the world goes on

@@ -22,6 +22,6 @@ func Room() *world.Room {
 				return corev1.VolumeSource{HostPath: src}, strings.HasPrefix(path, "/")
 			},
 		}},
-		Use: func(v world.Claimed) (world.Use, bool) { return world.UseOfHost(v.Spec.HostPath), true },
+		Use: use, Rare: rare, New: func() world.RoomRun { return &run{} },
 	}
 }
