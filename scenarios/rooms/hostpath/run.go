@@ -62,12 +62,14 @@ func use(v world.Claimed) (world.Use, bool) {
 
 // wanted is the type that a pod asks for where it uses a hostPath; false if the use is none.
 func wanted(p *world.Pod, u world.Use) (corev1.HostPathType, bool) {
-	volumes := p.Object.Spec.Volumes
-	at := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == u.Name && v.HostPath != nil })
-	if at < 0 {
-		return "", false
+	if u.IsHosts() {
+		for i := range p.Object.Spec.Volumes {
+			if v := &p.Object.Spec.Volumes[i]; v.Name == u.Name && v.HostPath != nil {
+				return typeOf(v.HostPath), true
+			}
+		}
 	}
-	return typeOf(volumes[at].HostPath), true
+	return "", false
 }
 
 // misfit says what a hostPath leads to, if it is not what the pod asks for; "" if it is, or if nobody can tell.
@@ -124,12 +126,16 @@ func (h *run) Born(*world.Run) { h.told = h.told[:0] }
 // Told notes when the agent is told that the type of a hostPath was edited: it has to look. Once the type is edited
 // again it need not have looked for the edit before, and nobody can tell whether it has.
 func (h *run) Told(r *world.Run, p *world.Pod, object *corev1.Pod) {
-	volumes := object.Spec.Volumes
-	i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.HostPath != nil })
-	if i < 0 {
+	var src *corev1.HostPathVolumeSource
+	for i := range object.Spec.Volumes {
+		if src = object.Spec.Volumes[i].HostPath; src != nil {
+			break
+		}
+	}
+	if src == nil {
 		return
 	}
-	kind := typeOf(volumes[i].HostPath)
+	kind := typeOf(src)
 	at := h.find(p)
 	switch {
 	case at == nil:
