@@ -71,16 +71,16 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 check: deps format vet laws lint unit ## what must be clean before a change is proposed
 
 .PHONY: deps
-deps:
+deps: ## install with apt-get what tests need of the system
 	e2e/install-deps.sh
 
 .PHONY: format
-format:
+format: ## check that gofmt has nothing to change
 	@files=$$(git ls-files -co --exclude-standard '*.go' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done | xargs gofmt -l); \
 	if [ -n "$$files" ]; then echo "not formatted (gofmt -w):"; echo "$$files"; exit 1; fi
 
 .PHONY: vet
-vet:
+vet: ## go vet, also of bench
 	go vet ./...
 	cd bench && go vet ./...
 
@@ -96,11 +96,11 @@ figures: ## sizes, circles, comments of the tree at DIR (.), to compare versions
 	go run ./internal/lint/cmd/housefigures -dir $(DIR)
 
 .PHONY: lint
-lint:
+lint: ## golangci-lint
 	$(TOOL) golangci-lint run --allow-serial-runners ./...
 
 .PHONY: unit
-unit:
+unit: ## the Go tests, short; with -race where real goroutines run
 	go test -race -short $(RACE)
 	go test -short $$(go list ./... | grep -vxFf <(go list $(RACE)) | grep -vE '$(OWN)')
 

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,6 +28,12 @@ func TestHops(t *testing.T) {
 	}
 	if len(all) != hops {
 		t.Errorf("the walk has %d hops that begin with a function, not %d", len(all), hops)
+	}
+	paths := regexp.MustCompile("`([a-z0-9/_]+\\.go)[:`]")
+	for _, named := range paths.FindAllStringSubmatch(string(read(t, "ARCHITECTURE.md")), -1) {
+		if _, err := os.Stat(named[1]); err != nil {
+			t.Errorf("ARCHITECTURE.md names %s by no path from the root", named[1])
+		}
 	}
 	for _, named := range regexp.MustCompile("`([a-z0-9/_]+\\.go): ([A-Za-z.]+)`").FindAllStringSubmatch(walk, -1) {
 		if !hasFunction(t, named[1], named[2]) {

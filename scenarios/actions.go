@@ -45,7 +45,7 @@ func init() {
 }
 
 // does carries a statement out. It returns why it does not hold, or can't be done.
-func (t *story) does(s *lang.Step) string { return does[s.Means](&t.Scene, s.Args) }
+func (t *scenario) does(s *lang.Step) string { return does[s.Means](&t.Scene, s.Args) }
 
 // scene is what a statement acts on.
 type scene = workload.Scene

@@ -11,7 +11,7 @@ import (
 	"github.com/volnode/volnode/scenarios/lang"
 )
 
-// catalogue is the stories, one in each file; a file's name is a sentence.
+// catalogue is the scenarios, one in each file; a file's name is a sentence.
 //
 //go:embed catalogue/*.txt
 var catalogue embed.FS

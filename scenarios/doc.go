@@ -1,6 +1,6 @@
 // Package scenarios runs the engine in simulated worlds and judges what it does there.
 //
-//   - A [lang.Scenario] is one story: Kubernetes objects, drivers, a timeline and what is expected, read from a file
+//   - A [lang.Scenario] is Kubernetes objects, drivers, a timeline and what is expected, read from a file
 //     of the
 //     catalogue (catalogue/*.txt).
 //   - A [Hunter] makes worlds of its own out of seeds, each with pods that come and go and with every fault that the

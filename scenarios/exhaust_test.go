@@ -23,7 +23,7 @@ within 1m expect pod default/web ready
 after 1m expect pod default/web ready
 `
 
-// plant gives the agent of a scenario a defect: after so many deaths in the story it leaves a file behind among those
+// plant gives the agent of a scenario a defect: after so many deaths it leaves a file behind among those
 // of the pods. How often it has died it keeps on the disk, as an agent would have to.
 func plant(deaths int) func(scenarios.View) {
 	return func(v scenarios.View) {

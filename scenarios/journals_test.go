@@ -18,7 +18,7 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// What a story asks of the journal and cannot be done is an error of its author, and not passed over.
+// What a scenario asks of the journal and cannot be done is an error of its author, and not passed over.
 func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
 	const pod = "# a journal\npod default/web uses scratch\nat 0s apply all\nwithin 30s expect pod default/web ready\n"
 	for text, want := range map[string]string{

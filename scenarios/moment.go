@@ -10,7 +10,7 @@ import (
 )
 
 // Moment is one moment of a play. It is valid until the play goes on.
-type Moment struct{ t *story }
+type Moment struct{ t *scenario }
 
 // State is the state of the play; false if something is under way, which no field tells.
 func (m Moment) State(c *states.Comparer) (states.State, bool) { return m.t.state(c, false) }
@@ -29,7 +29,7 @@ func (m Moment) IsDue() bool { return m.t.W.Now() >= m.t.end }
 func (m Moment) IsCalm() bool { return m.t.next == len(m.t.S.Steps) }
 
 // state follows a run.
-func (t *story) state(c *states.Comparer, dies bool) (states.State, bool) {
+func (t *scenario) state(c *states.Comparer, dies bool) (states.State, bool) {
 	events, isAtRest := t.W.Upcoming(dies)
 	if !isAtRest {
 		return 0, false
@@ -63,7 +63,7 @@ func (t *story) state(c *states.Comparer, dies bool) (states.State, bool) {
 
 // remembered adds what the expectations that are still to come, and are waited for, make of the past: of calls their
 // number, of the log whether a line has the text.
-func (t *story) remembered(v *states.Walk) {
+func (t *scenario) remembered(v *states.Walk) {
 	for i := t.next; i < len(t.S.Steps); i++ {
 		if s := &t.S.Steps[i]; s.Within && (slices.Contains(s.Words, "calls") || slices.Contains(s.Words, "log")) {
 			v.Plain(t.does(s))
@@ -72,7 +72,7 @@ func (t *story) remembered(v *states.Walk) {
 }
 
 // hasDates: a statement from there on comes at a time since the beginning.
-func (t *story) hasDates(step int) bool {
+func (t *scenario) hasDates(step int) bool {
 	return slices.ContainsFunc(t.S.Steps[step:], func(s lang.Step) bool { return !s.Since })
 }
 

@@ -1,4 +1,4 @@
-// Command volsim runs the engine in simulated worlds: the stories of the catalogue, and worlds made of seeds. See
+// Command volsim runs the engine in simulated worlds: the scenarios of the catalogue, and worlds made of seeds. See
 // docs/volsim.md.
 package main
 
@@ -75,7 +75,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that
+const rootHelp = `volsim runs volnode's engine in simulated worlds: scenarios of the catalogue (run), and worlds that
 seeds make, with every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
 
 Exit status: 0 every property holds, 1 one is broken, 2 usage, a file that volsim can't read or write, or nothing to

@@ -15,9 +15,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Verbs move the rungs of one kind. A verb is blocking code over the Host, read from top to bottom: look, act, look
-// again, return what came of it. Running it twice has the effect of running it once. It never retries, logs or sleeps.
-// Refresh is Setup on a rung that is up.
+// Verbs move the rungs of one kind. A verb is blocking code over the Host, read from top to bottom: inspect, act,
+// inspect again, return what came of it. Running it twice has the effect of running it once. It never retries, logs or
+// sleeps. Refresh is SetUp on a rung that is up.
 type Verbs struct {
 	SetUp    func(h *hal.Host, op core.Op) core.Result
 	TearDown func(h *hal.Host, op core.Op) core.Result
@@ -37,7 +37,7 @@ type DriverFacts struct {
 // DriverConfig is what the operator says of a CSI driver.
 type DriverConfig struct {
 	SetUp, TearDown, Unstage time.Duration // time-outs of its calls
-	LateWindow               time.Duration // Z: how long after its time-out a call may still act
+	LateWindow               time.Duration // how long after its time-out a call may still act
 	ActsAfterReply           bool          // it is known to act after it has answered
 	TrustsAnswers            bool          // it is known not to: what was seen of it by earlier runs is forgotten
 	PublishesWithoutMount    bool          // a published filesystem volume need not be a mount

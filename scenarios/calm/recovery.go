@@ -100,7 +100,7 @@ func inTime(r *world.Run, p *world.Pod, what string, done func() bool) bool {
 	return true
 }
 
-// outwaits lets a stall of the agent end: how long a story stops it is no bound on the engine. It reports whether the
+// outwaits lets a stall of the agent end: how long a scenario stops it does not bind the engine. It reports whether the
 // run goes on.
 func outwaits(r *world.Run) bool {
 	for r.W.IsStalled() {

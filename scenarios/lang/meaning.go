@@ -237,7 +237,7 @@ func (p *parser) hasObject(kind, name, version, made string) error {
 }
 
 // namesDrivers refuses drivers that volume and pod lines name and no line declares. A manifest may name any: that no
-// driver serves it may be the story.
+// driver serves it may be what the scenario is about.
 func (p *parser) namesDrivers() {
 	for _, d := range p.drivers {
 		p.line = d.line
@@ -252,7 +252,7 @@ func (p *parser) none(kind, name string, names []string, made string) error {
 	return p.errorf("there is no %s %s%s", kind, name, meant)
 }
 
-// hasDriver refuses a driver that no line declares. One that is not there when the story begins has the trait absent.
+// hasDriver refuses a driver that no line declares. One that is not there from the beginning has the trait absent.
 func (p *parser) hasDriver(name string) error {
 	if p.mayBe(name) || p.s.Driver(name) != nil {
 		return nil

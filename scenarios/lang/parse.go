@@ -16,7 +16,7 @@ import (
 
 // Scenario is one story: a world and what happens in it. Its text is read by [Language.Parse].
 //
-// A scenario file begins with comments that say what the story is and which bug it comes from. Its statements follow,
+// A scenario file begins with comments that say what happens and which bug it comes from. Its statements follow,
 // one in each line:
 //
 //	host runtime                          containers outlive the deletion of their pod; the default is a host without
@@ -63,7 +63,7 @@ import (
 //	at TIME ACTION                        since the beginning
 //	after TIME ACTION                     since the statement before
 //	within TIME expect CONDITION          it holds at some moment from the statement before on
-//	end stuck                             the story ends with its last statement: there is no calm after it
+//	end stuck                             the scenario ends with its last statement: there is no calm after it
 //
 // Objects that need more than volume and pod say are behind a line ---: manifests of Pod, PersistentVolume,
 // PersistentVolumeClaim, Secret and CSIDriver, separated by --- each.

@@ -48,7 +48,7 @@ type Story struct {
 	Calls       uint64
 }
 
-// Passes is the verdict of a story in which nothing is wrong.
+// Passes is the verdict of a scenario in which nothing is wrong.
 const Passes = "passes"
 
 // Verdict is one word for it, or the signature of what is broken.

@@ -250,7 +250,7 @@ type rootWorld struct {
 	Others     []byte          // the file of a journal that was made elsewhere
 	IsBarred   bool            // the present life may change nothing, as no person has said that it may
 	MayRefuse  bool            // there is a reason for a start to ask a person
-	IsTold     bool            // in a story that says itself which word a person gives to a start
+	IsTold     bool            // in a scenario that says itself which word a person gives to a start
 	Kept       []string        // files that nobody has said to be gone: the agent deletes none of them
 	Strays     []string        // names that somebody has left in directories that a start lists
 	LostAt     hal.Instant     // when somebody removed own files of the agent last

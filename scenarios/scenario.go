@@ -38,8 +38,8 @@ type StoryResult struct {
 	Coverage  *coverage.Coverage // what it has reached, if Play.Cover asks
 }
 
-// story runs one scenario.
-type story struct {
+// scenario is one run of a scenario.
+type scenario struct {
 	workload.Scene
 	play   Play
 	step   *lang.Step
@@ -63,8 +63,8 @@ type Play struct {
 	Choices sim.Chooser
 	Keep    bool // the trace's records
 	Cover   bool // tell what the run has reached
-	// IsVaried: Choices add to what goes wrong, so the scenario's expectations, which are about the story without
-	// that, say nothing of this run: each is waited for as long as it is in the story, and then the timeline goes on.
+	// IsVaried: Choices add to what goes wrong, so the scenario's expectations, which are about the run without
+	// that, say nothing of this run: each is waited for as long as it is without, and then the timeline goes on.
 	// What can't be done (a container writes that does not run) is left out. All properties are judged as ever.
 	IsVaried bool
 	// IsSteady: the play does not hang on how long things take, so that others can come to the same state: calls take
@@ -97,7 +97,7 @@ type Play struct {
 }
 
 // trustsNoAnswer configures the engine for drivers that are known to act after they have answered.
-func (t *story) trustsNoAnswer() {
+func (t *scenario) trustsNoAnswer() {
 	for _, d := range t.S.Drivers {
 		if c := t.R.Cfg.Drivers[d.Name]; d.Personality.ActsBehind {
 			c.ActsAfterReply = true
@@ -109,7 +109,7 @@ func (t *story) trustsNoAnswer() {
 // Run plays the scenario. Any number of goroutines may play the same one.
 func (p Play) Run() StoryResult {
 	s := p.Scenario
-	t := &story{
+	t := &scenario{
 		Scene: workload.Scene{S: s, IsVaried: p.IsVaried}, play: p, met: make([]int, len(s.Faults)),
 		passed: make([][]string, len(s.Faults)), values: map[uint64]int64{}, hang: -1,
 	}
@@ -181,7 +181,7 @@ func (p Play) Run() StoryResult {
 }
 
 // stale tells the faults that no call met.
-func (t *story) stale() (all []string) {
+func (t *scenario) stale() (all []string) {
 	for i, f := range t.S.Faults {
 		if t.met[i] < f.Nth && !t.leaves(f.Line) && !t.IsVaried {
 			all = append(all, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends%s", f.Line,
@@ -191,10 +191,10 @@ func (t *story) stale() (all []string) {
 	return all
 }
 
-func (t *story) leaves(line int) bool { return t.play.leaves != nil && t.play.leaves(line) }
+func (t *scenario) leaves(line int) bool { return t.play.leaves != nil && t.play.leaves(line) }
 
 // Pick implements sim.Chooser: what goes with a fault of the scenario, else what the play chooses.
-func (t *story) Pick(id sim.ID, weights []uint32) int {
+func (t *scenario) Pick(id sim.ID, weights []uint32) int {
 	v, ok := t.values[id.Hash()]
 	switch {
 	case ok && int(v) < len(weights):
@@ -206,7 +206,7 @@ func (t *story) Pick(id sim.ID, weights []uint32) int {
 }
 
 // PickFault implements sim.FaultChooser.
-func (t *story) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.Fault {
+func (t *scenario) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.Fault {
 	switch c := t.play.Choices.(type) {
 	case nil:
 		return sim.NoFault
@@ -218,7 +218,7 @@ func (t *story) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.F
 }
 
 // Between implements sim.Chooser.
-func (t *story) Between(id sim.ID, lo, hi int64) int64 {
+func (t *scenario) Between(id sim.ID, lo, hi int64) int64 {
 	if v, ok := t.values[id.Hash()]; ok {
 		return min(lo+v, hi)
 	}
@@ -238,7 +238,7 @@ func (t *story) Between(id sim.ID, lo, hi int64) int64 {
 }
 
 // script implements sim.Script.
-func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
+func (t *scenario) script(id sim.ID, possible []sim.Fault) sim.Fault {
 	fault := sim.NoFault
 	if t.R.Stop {
 		return fault // calm has come without it
@@ -286,7 +286,7 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 const fewObjects = 5
 
 // others says of what the calls of a fault's site were that met no fault.
-func (t *story) others(i int) string {
+func (t *scenario) others(i int) string {
 	f := &t.S.Faults[i]
 	switch {
 	case t.met[i] > 0:
@@ -300,7 +300,7 @@ func (t *story) others(i int) string {
 // actsAfter is how long after an error a driver acts that does so.
 const actsAfter = 30 * time.Second
 
-func (t *story) sent(e sim.Effect) {
+func (t *scenario) sent(e sim.Effect) {
 	if t.actedOn != nil && e.Kind != sim.EffectAsked { // which changes nothing
 		t.actedOn[e.Path]++
 		t.hasActed = t.hasActed || t.actedOn[e.Path] < mostRepeats
@@ -315,7 +315,7 @@ func (t *story) sent(e sim.Effect) {
 }
 
 // begin makes the world: drivers, their volumes, secrets, the objects that are no pods, and the agent.
-func (t *story) begin() {
+func (t *scenario) begin() {
 	t.R.Cfg.Events = world.Log(t.S, t.W)
 	for _, d := range t.S.Drivers {
 		if !t.S.Absent[d.Name] {
@@ -366,7 +366,7 @@ func addDriver(t *workload.Scene, d sim.DriverSpec) {
 }
 
 // tell goes through the timeline.
-func (t *story) tell() {
+func (t *scenario) tell() {
 	for i := range t.S.Steps {
 		t.step = &t.S.Steps[i]
 		at := hal.Instant(t.step.Wait)
@@ -397,7 +397,7 @@ func (t *story) tell() {
 }
 
 // passes tells of a moment, and reports whether the run goes on.
-func (t *story) passes() bool {
+func (t *scenario) passes() bool {
 	if t.play.Passes != nil && !t.R.IsOver {
 		t.R.IsOver = !t.play.Passes(Moment{t})
 	}
@@ -406,7 +406,7 @@ func (t *story) passes() bool {
 
 // pause is how long after the statement before it a statement of a steady play comes, or how long it is waited for:
 // what its author wrote, less what expectations before it may have taken.
-func (t *story) pause(i int) time.Duration {
+func (t *scenario) pause(i int) time.Duration {
 	before, at := time.Duration(0), time.Duration(0)
 	for j := range i + 1 {
 		s := &t.S.Steps[j]
@@ -423,7 +423,7 @@ func (t *story) pause(i int) time.Duration {
 
 // awaitSteadily lets an expectation become true. It is looked at whenever all is done that is done at one instant.
 // What happens puts off the end of its time, unless something was tried so often that it is tried again and again.
-func (t *story) awaitSteadily() {
+func (t *scenario) awaitSteadily() {
 	patience := t.end.Sub(t.W.Now())
 	t.actedOn = map[string]int{}
 	defer func() { t.actedOn = nil }()
@@ -455,7 +455,7 @@ func despairs(r *world.Run) bool {
 }
 
 // await lets an expectation become true.
-func (t *story) await(end hal.Instant) {
+func (t *scenario) await(end hal.Instant) {
 	if t.play.IsSteady {
 		t.awaitSteadily()
 		return
@@ -479,7 +479,7 @@ func (t *story) await(end hal.Instant) {
 const looksEach = 100 * time.Millisecond
 
 // nextLook is when to look again: not before something has happened, as nothing becomes true by itself.
-func (t *story) nextLook(end hal.Instant) hal.Instant {
+func (t *scenario) nextLook(end hal.Instant) hal.Instant {
 	wait := looksEach
 	if next, ok := t.W.Next(); !ok {
 		return end
@@ -489,7 +489,7 @@ func (t *story) nextLook(end hal.Instant) hal.Instant {
 	return min(end, t.W.Now().Add(wait))
 }
 
-func (t *story) fail(why string) {
+func (t *scenario) fail(why string) {
 	if t.play.IsVaried {
 		return
 	}
