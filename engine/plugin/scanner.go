@@ -65,10 +65,14 @@ func Stop(root, empty string) string {
 	return PodsDir(root)
 }
 
-// List lists a directory; none if it is missing.
+// List lists a directory; none if it is missing, or if the name is not a directory's.
 func List(h *hal.Host, c hal.Call, dir string) ([]hal.Entry, error) {
 	s := Scanner{Host: h, Call: c}
-	return s.list(dir)
+	entries, err := s.Top(dir)
+	if hal.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	return entries, err
 }
 
 // Scanner lists the layout for one start. An entry that is no directory, or can't be listed for a reason of its own, is
@@ -92,22 +96,24 @@ func (s *Scanner) Top(dir string) ([]hal.Entry, error) {
 	return entries, nil
 }
 
-// list is the entries of a directory; none if it is missing, or if the name is not a directory's.
-func (s *Scanner) list(dir string) ([]hal.Entry, error) {
-	entries, err := s.Top(dir)
-	if hal.Is(err, syscall.ENOTDIR) {
-		return nil, nil
-	}
-	return entries, err
-}
-
-// Names are the names in a directory that an entry names. ok is false if it can't be listed.
+// Names are the names in a directory that an entry names. ok is false if it can't be listed, or is no directory.
 func (s *Scanner) Names(dir string) (names []hal.Entry, ok bool) {
-	entries, err := s.list(dir)
-	if err != nil {
+	entries, err := s.Top(dir)
+	switch {
+	case hal.Is(err, syscall.ENOTDIR):
+		info, _ := s.Host.Tree.Stat(s.Call, dir) // any type, if it can't be read
+		s.noDirectory(dir, info.Type)
+	case err != nil:
 		s.trouble(dir, err)
 	}
 	return entries, err == nil
+}
+
+// noDirectory reports a name in the place of a directory, once.
+func (s *Scanner) noDirectory(at string, is hal.FileType) {
+	if !slices.ContainsFunc(s.Found.Left, func(l Unrecognised) bool { return l.Path == at }) {
+		s.Found.Left = append(s.Found.Left, Unrecognised{Path: at, Why: "not a directory, but a " + is.String()})
+	}
 }
 
 // trouble is a name that can't be looked at.
@@ -149,10 +155,7 @@ func (s *Scanner) Directories(dir string, entries []hal.Entry) []string {
 			names = append(names, e.Name)
 			continue
 		}
-		s.Found.Left = append(s.Found.Left, Unrecognised{
-			Path: dir + "/" + e.Name,
-			Why:  "not a directory, but a " + e.Type.String(),
-		})
+		s.noDirectory(dir+"/"+e.Name, e.Type)
 	}
 	return names
 }

@@ -48,8 +48,12 @@ var starts = []Mutant{
 	},
 	{
 		"a directory that can't be listed is empty",
-		"S22, laws 5.4, kubernetes#72257", "engine/plugin.Scanner.list",
-		"return entries, err", "return entries, nil",
+		"S22, laws 5.4, kubernetes#72257", "engine/plugin.Scanner.Top",
+		"return nil, err", "return nil, nil",
+	},
+	{
+		"a name in the place of a directory is an empty directory", "laws 5.4", "engine/plugin.Scanner.Names",
+		"s.noDirectory(dir, info.Type)", "_ = info; return nil, true",
 	},
 	{
 		"the last data file of a raw volume is not told of", "L1", "engine/plugin/csi.scan.block",
