@@ -331,6 +331,11 @@ func countNames(n *node) int {
 // MakeDir makes a directory with its parents.
 func (w *World) MakeDir(path string) { w.makeDirs(path) }
 
+// MakeNode makes a name of any type, as mknod(2) by somebody on the node would.
+func (w *World) MakeNode(path string, t hal.FileType) syscall.Errno {
+	return w.makeOne(actor{}, path, t, 0o644)
+}
+
 // Find tells what a path leads to, as [hal.HostPaths] has it.
 func (w *World) Find(path string) (hal.HostFile, syscall.Errno) { return w.find(path) }
 

@@ -68,6 +68,10 @@ var arrows = []arrow{
 		},
 		others: []string{},
 	},
+	{
+		tree: "engine/plugin/plugintest", // a node for tests
+		ours: []string{"hal", "hal/sim/...", "hal/wrap"},
+	},
 	{tree: "engine", ours: []string{"engine/...", "hal", "hal/scrub"}, tests: simulated},
 	{
 		tree:   "hal",

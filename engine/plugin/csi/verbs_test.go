@@ -23,7 +23,14 @@ const (
 	target   = podDir + "/mount"
 )
 
-var volume = hal.Device{Major: 8, Minor: 1}
+// What is mounted at the paths of the tests.
+const (
+	ours    = "ours" // the volume
+	foreign = "foreign"
+)
+
+// volume is its device, the first that a test mounts. Each world numbers them alike.
+var volume = newNode().World.MountsAt("/first")[0].Device
 
 // stageOp and publishOp are the first is set up of the rungs of PersistentVolume pv1, handle h, of d.example, for pod
 // u1.
@@ -79,52 +86,58 @@ func tearingDown(o core.Op, fingerprint string) core.Op {
 func newNode() *plugintest.Node {
 	n := plugintest.New("/r/pods", "/r/plugins/kubernetes.io/csi/d.example",
 		"/r/plugins/kubernetes.io/csi/volumeDevices")
+	n.Mount("/first", ours)
 	n.OnStage = func(r *csi.NodeStageVolumeRequest) {
-		if len(n.Stacks[r.StagingTargetPath]) == 0 {
-			n.Mount(r.StagingTargetPath, hal.Mount{Device: volume, FSType: "ext4"})
+		if len(n.World.MountsAt(r.StagingTargetPath)) == 0 {
+			n.Mount(r.StagingTargetPath, ours)
 		}
 	}
 	n.OnPublish = func(r *csi.NodePublishVolumeRequest) {
-		if len(n.Stacks[r.TargetPath]) == 0 {
-			n.Mount(r.TargetPath, hal.Mount{Device: volume, FSType: "ext4"})
+		if len(n.World.MountsAt(r.TargetPath)) == 0 {
+			n.Mount(r.TargetPath, ours)
 		}
 	}
-	n.OnUnstage = func(r *csi.NodeUnstageVolumeRequest) { n.Unmount(r.StagingTargetPath) }
+	n.OnUnstage = func(r *csi.NodeUnstageVolumeRequest) { n.World.UnmountTop(r.StagingTargetPath) }
 	n.OnUnpublish = func(r *csi.NodeUnpublishVolumeRequest) {
-		n.Unmount(r.TargetPath)
-		delete(n.Names, r.TargetPath)
+		n.World.UnmountTop(r.TargetPath)
+		n.World.RemoveFile(r.TargetPath)
 	}
 	return n
 }
 
 func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	n := newNode()
-	n.Secrets["sec/s"] = map[string]string{"key": "hunter2"}
+	n.World.Cluster.PutSecret("sec", "s", map[string]string{"key": "hunter2"})
 	before := n.Tree("/r")
 	context := core.Param{Name: paramContext, Value: `{"a":"1"}`}
 	secret := core.Param{Name: plugin.ParamSecret, Value: "sec/s"}
 	flags := core.Param{Name: paramFlags, Value: `["noatime"]`}
 
+	driver := n.OnStage
+	n.OnStage = func(r *csi.NodeStageVolumeRequest) {
+		require.EqualValues(t, 0o750, n.Mode(staging))
+		driver(r)
+	}
 	s := stage(n.HAL(), stageOp(context, secret, flags))
 	require.Equal(t, core.Result{
-		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.Stacks[staging][0].Fingerprint(),
-		Facts: []core.Fact{{Name: "device", Value: "8:1"}},
+		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.World.MountsAt(staging)[0].Fingerprint(),
+		Facts: []core.Fact{{Name: "device", Value: volume.String()}},
 	}, s)
 	p := publish(n.HAL(), publishOp(context, secret, flags, core.Param{Name: plugin.ParamReadOnly, Value: plugin.Yes}))
 	require.Equal(t, core.Result{
-		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.Stacks[target][0].Fingerprint(),
+		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.World.MountsAt(target)[0].Fingerprint(),
 		Facts: []core.Fact{{Name: "path", Value: target}},
 	}, p)
 	require.Equal(t, p, publish(n.HAL(), publishOp(context, secret)), "setting up twice is setting up once")
-	require.EqualValues(t, 0o750, n.Modes[staging])
-	require.EqualValues(t, 0o750, n.Modes[podDir])
-	data, err := ParseVolData([]byte(n.Data[podDir+"/vol_data.json"]))
+	require.EqualValues(t, 0o750, n.Mode(podDir))
+	data, err := ParseVolData(n.World.ReadFile(podDir + "/vol_data.json"))
 	require.NoError(t, err)
 	require.Equal(t, VolData{
 		SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1", Lifecycle: "Persistent",
 		AttachmentID: plugin.AttachmentName("h", "d.example", "node1"), Staged: "true",
 	}, data)
-	require.Equal(t, n.Data[stageDir+"/vol_data.json"], n.Data[podDir+"/vol_data.json"])
+	require.Equal(t, n.World.ReadFile(stageDir+"/vol_data.json"),
+		n.World.ReadFile(podDir+"/vol_data.json"))
 	calls := strings.Join(n.Calls, "\n")
 	capability := `volume_capability:{mount:{mount_flags:"noatime"} access_mode:{mode:SINGLE_NODE_WRITER}} `
 	require.Contains(t, calls, `NodeStageVolume d.example volume_id:"h" staging_target_path:"`+staging+`" `+capability+
@@ -158,7 +171,7 @@ func TestAFirstSetupThatIsNotDoneLeavesNothing(t *testing.T) {
 		require.Equal(t, hal.NotDone, r.Outcome, name)
 		require.NotContains(t, n.Tree("/r"), "/r/pods/u1")
 
-		n.Fail["rm "+staging] = plugintest.Errno("rmdir", staging, syscall.EIO)
+		n.Fail["remove "+staging] = plugintest.Errno("rmdir", staging, syscall.EIO)
 		r = stage(n.HAL(), stageOp())
 		require.Equal(t, hal.Unknown, r.Outcome)
 		require.Contains(t, r.Reason, "cannot clean up its path")
@@ -179,14 +192,13 @@ func TestASecretThatIsMissingStopsBeforeAnythingIsMade(t *testing.T) {
 		Reason:  "the volume refers to Secret sec/none, but there is none; add it",
 	}, r)
 	require.Empty(t, n.Calls)
-	n.Secrets["sec/big"] = map[string]string{"k": strings.Repeat("hunter2", 1000)}
+	n.World.Cluster.PutSecret("sec", "big", map[string]string{"k": strings.Repeat("hunter2", 1000)})
 	r = stage(n.HAL(), stageOp(core.Param{Name: plugin.ParamSecret, Value: "sec/big"}))
 	require.Equal(t, hal.NotDone, r.Outcome)
 	require.NotContains(t, r.Reason, "hunter2")
 }
 
 func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
-	foreign := hal.Mount{Device: hal.Device{Major: 9}, FSType: "xfs"}
 	none := func(o core.Op) core.Op { o.Below[0].Facts = nil; return o }
 	for name, c := range map[string]struct {
 		op      core.Op
@@ -195,10 +207,10 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 		want    hal.Outcome
 		blocked bool
 	}{
-		"nothing mounted": {op: publishOp(), driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Unknown},
+		"nothing mounted": {op: publishOp(), driver: func(n *plugintest.Node) { n.World.MakeDir(target) }, want: hal.Unknown},
 		"nothing mounted, as configured": {
 			op:     publishOp(core.Param{Name: paramWithoutMount, Value: plugin.Yes}),
-			driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Done,
+			driver: func(n *plugintest.Node) { n.World.MakeDir(target) }, want: hal.Done,
 		},
 		"another device": {
 			op: publishOp(), driver: func(n *plugintest.Node) { n.Mount(target, foreign) },
@@ -224,7 +236,7 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 		},
 		"a foreign mount hides it": {
 			op: publishOp(), driver: func(n *plugintest.Node) {
-				n.Mount(target, hal.Mount{Device: volume})
+				n.Mount(target, ours)
 				n.Mount(target, foreign)
 			},
 			want: hal.Unknown, blocked: true,
@@ -261,8 +273,8 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 
 func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
 	n := newNode()
-	n.Fail["at "+target] = plugintest.Errno("statmount", target, syscall.EIO)
-	n.Fail["at "+staging] = plugintest.Errno("statmount", staging, syscall.EIO)
+	n.Fail["mounts at "+target] = plugintest.Errno("statmount", target, syscall.EIO)
+	n.Fail["mounts at "+staging] = plugintest.Errno("statmount", staging, syscall.EIO)
 	require.Equal(t, hal.NotDone, inspect(n.HAL(), publishOp()).Outcome)
 	require.Equal(t, hal.Unknown, stage(n.HAL(), stageOp()).Outcome)
 	require.Equal(t, hal.Unknown, publish(n.HAL(), publishOp()).Outcome)
@@ -277,14 +289,12 @@ func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
 }
 
 func TestWhatADriverLeavesMounted(t *testing.T) {
-	ours := hal.Mount{Device: volume, FSType: "ext4"}
-	foreign := hal.Mount{Device: hal.Device{Major: 9}, FSType: "xfs"}
 	setUpOpen := func(_ *plugintest.Node, o *core.Op) { o.Quiet = false }
 	factsLost := func(_ *plugintest.Node, o *core.Op) { o.Below[0].Facts = nil }
 	noBelow := func(_ *plugintest.Node, o *core.Op) { o.Below = nil }
 	seenBefore := func(_ *plugintest.Node, o *core.Op) { o.Below, o.Seen = nil, "mount 1" }
 	for name, c := range map[string]struct {
-		stack     []hal.Mount
+		stack     []string
 		confirmed int // index of the mount that was confirmed, -1 for none
 		change    func(n *plugintest.Node, o *core.Op)
 		want      hal.Outcome
@@ -292,30 +302,30 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 		undone    bool // before the next setup
 		left      int  // mounts
 	}{
-		"the confirmed one":  {stack: []hal.Mount{foreign}, confirmed: 0, want: hal.Done},
-		"ours by its device": {stack: []hal.Mount{ours}, confirmed: -1, want: hal.Done},
-		"twice ours":         {stack: []hal.Mount{ours, ours}, confirmed: 1, want: hal.Done},
-		"foreign":            {stack: []hal.Mount{foreign}, confirmed: -1, want: hal.Unknown, blocked: true, left: 1},
+		"the confirmed one":  {stack: []string{foreign}, confirmed: 0, want: hal.Done},
+		"ours by its device": {stack: []string{ours}, confirmed: -1, want: hal.Done},
+		"twice ours":         {stack: []string{ours, ours}, confirmed: 1, want: hal.Done},
+		"foreign":            {stack: []string{foreign}, confirmed: -1, want: hal.Unknown, blocked: true, left: 1},
 		"foreign on ours": {
-			stack: []hal.Mount{ours, foreign}, confirmed: 0,
+			stack: []string{ours, foreign}, confirmed: 0,
 			want: hal.Unknown, blocked: true, undone: true, left: 2,
 		},
-		"ours on foreign": {stack: []hal.Mount{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
+		"ours on foreign": {stack: []string{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
 		"by its device, a setup is open": {
-			stack: []hal.Mount{ours}, confirmed: -1, change: setUpOpen,
+			stack: []string{ours}, confirmed: -1, change: setUpOpen,
 			want: hal.Unknown, blocked: true, undone: true, left: 1,
 		},
 		"the device below is not known": {
-			stack: []hal.Mount{ours}, confirmed: -1, change: factsLost,
+			stack: []string{ours}, confirmed: -1, change: factsLost,
 			want: hal.Unknown, blocked: true, undone: true, left: 1,
 		},
-		"no rung below, nothing was there": {stack: []hal.Mount{ours}, confirmed: -1, change: noBelow, want: hal.Done},
+		"no rung below, nothing was there": {stack: []string{ours}, confirmed: -1, change: noBelow, want: hal.Done},
 		"no rung below, something was there": {
-			stack: []hal.Mount{ours}, confirmed: -1, change: seenBefore,
+			stack: []string{ours}, confirmed: -1, change: seenBefore,
 			want: hal.Unknown, blocked: true, undone: true, left: 1,
 		},
 		"in use": {
-			stack: []hal.Mount{ours}, confirmed: 0,
+			stack: []string{ours}, confirmed: 0,
 			change: func(n *plugintest.Node, _ *core.Op) {
 				n.Fail["umount "+target] = plugintest.Errno("umount", target, syscall.EBUSY)
 			},
@@ -330,7 +340,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 			want: hal.Unknown,
 		},
 		"an empty directory": {
-			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Dir(target) },
+			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.World.MakeDir(target) },
 			want: hal.Done,
 		},
 	} {
@@ -338,8 +348,8 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 			n, o := newNode(), tearingDown(publishOp(), "")
 			n.Put(podDir+"/vol_data.json", hal.TypeFile)
 			for i, m := range c.stack {
-				if m = n.Mount(target, m); i == c.confirmed {
-					o.Fingerprint = m.Fingerprint()
+				if made := n.Mount(target, m); i == c.confirmed {
+					o.Fingerprint = made.Fingerprint()
 				}
 			}
 			if c.change != nil {
@@ -350,8 +360,8 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 			require.Equal(t, c.want, r.Outcome, r.Reason)
 			require.Equal(t, c.blocked, r.Blocked, r.Reason)
 			require.Equal(t, c.undone, r.UndoFirst, r.Reason)
-			require.Len(t, n.Stacks[target], c.left)
-			_, there := n.Names[podDir+"/vol_data.json"]
+			require.Len(t, n.World.MountsAt(target), c.left)
+			_, there := n.World.Exists(podDir + "/vol_data.json")
 			require.Equal(t, c.want != hal.Done, there, "the file goes last")
 			if c.want != hal.Done {
 				require.NotEmpty(t, r.Reason)
@@ -363,7 +373,6 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 // What is mounted again once a driver has let go may be of a call that nobody knows of any more: it goes, and the
 // driver is told that it has gone.
 func TestADriverHearsThatWhatItHasMountedAgainIsGone(t *testing.T) {
-	ours := hal.Mount{Device: volume, FSType: "ext4"}
 	for name, c := range map[string]struct {
 		isConfirmed bool
 		times       int // how often it is mounted again
@@ -390,7 +399,7 @@ func TestADriverHearsThatWhatItHasMountedAgainIsGone(t *testing.T) {
 			require.Equal(t, c.want, r.Outcome, r.Reason)
 			require.Equal(t, c.asked, asked)
 			require.Equal(t, c.want == hal.Unknown, r.UndoFirst)
-			require.Empty(t, n.Stacks[target])
+			require.Empty(t, n.World.MountsAt(target))
 		})
 	}
 }
@@ -416,7 +425,7 @@ func TestTeardownsThatTheDriverDoesNotFinish(t *testing.T) {
 		r := unstage(n.HAL(), o)
 		require.Equal(t, c.want, r.Outcome, name)
 		require.Equal(t, c.fenced, r.Fenced, name)
-		require.Equal(t, c.want == hal.Done, len(n.Stacks[staging]) == 0, name)
+		require.Equal(t, c.want == hal.Done, len(n.World.MountsAt(staging)) == 0, name)
 		require.False(t, r.UndoFirst, "a stage that does not go down serves pods that join: "+name)
 
 		p := publish(n.HAL(), publishOp())

@@ -1,6 +1,7 @@
 package emptydir
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,9 +35,9 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		require.Equal(t, hal.Done, r.Outcome, r.Reason)
 		require.Equal(t, dir, core.FactOf(r.Facts, "path"))
 		require.Empty(t, plugin.LostOf(r.Facts))
-		require.EqualValues(t, 0o777, n.Modes[dir])
-		require.EqualValues(t, 0o750, n.Modes["/r/pods/u1/volumes"])
-		require.Equal(t, medium == memory, len(n.Stacks[dir]) == 1)
+		require.EqualValues(t, 0o777, modeOfDirectory(medium))
+		require.EqualValues(t, 0o750, n.Mode("/r/pods/u1/volumes"))
+		require.Equal(t, medium == memory, len(n.World.MountsAt(dir)) == 1)
 		require.Equal(t, r, setUp(n.HAL(), o), "setting up twice is setting up once")
 		require.Equal(t, r.Fingerprint, inspect(n.HAL(), o).Fingerprint)
 		n.Put(dir+"/a/b", hal.TypeFile)
@@ -47,15 +48,36 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	}
 }
 
+// modeOfDirectory is the permissions of the directory of an emptyDir, below what is mounted there.
+func modeOfDirectory(medium string) uint32 {
+	n := plugintest.New("/r/pods")
+	setUp(n.HAL(), opOf(medium, ""))
+	n.World.UnmountTop(dir) // if there is one
+	return n.Mode(dir)
+}
+
 func TestADirectoryThatGoesWhileItIsMadeIsNotUp(t *testing.T) {
 	for name, is := range map[string]func(n *plugintest.Node){
 		"removed":  func(n *plugintest.Node) { n.Fail["stat "+dir] = plugintest.Errno("stat", dir, syscall.ENOENT) },
-		"replaced": func(n *plugintest.Node) { n.Names[dir] = hal.TypeFile },
+		"replaced": func(n *plugintest.Node) { n.Put(dir, hal.TypeFile) },
 	} {
 		n := plugintest.New("/r/pods")
 		is(n)
 		require.Equal(t, hal.Unknown, setUp(n.HAL(), opOf("", "")).Outcome, name)
 	}
+}
+
+// badDisk is one on which nothing in a directory can be removed.
+type badDisk struct {
+	hal.Tree
+	dir string
+}
+
+func (d badDisk) RemoveTree(c hal.Call, at string, limit int) (more bool, err error) {
+	if entries, _ := d.List(c, at); at == d.dir && len(entries) > 0 {
+		return false, plugintest.Errno("unlink", at+"/"+entries[0].Name, syscall.EIO)
+	}
+	return d.Tree.RemoveTree(c, at, limit)
 }
 
 func TestTheDirectoryIsWholeOrGone(t *testing.T) {
@@ -64,8 +86,9 @@ func TestTheDirectoryIsWholeOrGone(t *testing.T) {
 	r := setUp(n.HAL(), o)
 	n.Put(dir+"/a", hal.TypeFile)
 	trash := plugin.EmptyDirTrash(dir)
-	n.Fail["rmtree "+trash+"/a"] = plugintest.Errno("unlink", trash, syscall.EIO)
-	down := tearDown(n.HAL(), tearingDown(o, r.Fingerprint))
+	h := n.HAL()
+	h.Tree = badDisk{h.Tree, trash}
+	down := tearDown(h, tearingDown(o, r.Fingerprint))
 	require.Equal(t, hal.Unknown, down.Outcome)
 	require.False(t, down.Blocked, "an error of the disk may pass")
 	require.NotContains(t, n.Tree("/r"), dir)
@@ -74,7 +97,6 @@ func TestTheDirectoryIsWholeOrGone(t *testing.T) {
 	// The pod comes again meanwhile, and goes: neither meets the remains.
 	require.Equal(t, hal.Done, setUp(n.HAL(), o).Outcome)
 	require.NotContains(t, n.Tree("/r"), dir+"/a")
-	clear(n.Fail)
 	require.Equal(t, hal.Done, tearDown(n.HAL(), tearingDown(o, "")).Outcome)
 	require.Equal(t, "/r/pods directory\n", n.Tree("/r"))
 }
@@ -84,14 +106,14 @@ func TestNothingIsDeletedBelowAMount(t *testing.T) {
 	o := opOf("", "")
 	r := setUp(n.HAL(), o)
 	n.Put(dir+"/a", hal.TypeFile)
-	n.Mount(dir+"/nfs", hal.Mount{FSType: "nfs"})
+	n.Mount(dir+"/nfs", "foreign")
 	down := tearDown(n.HAL(), tearingDown(o, r.Fingerprint))
 	require.Equal(t, hal.NotDone, down.Outcome)
 	require.Contains(t, down.Reason, dir+"/nfs")
 	require.Contains(t, n.Tree("/r"), dir+"/a")
 
-	n.Fail["within"] = plugintest.Errno("statmount", "", syscall.EIO)
-	n.Unmount(dir + "/nfs")
+	n.Fail["mounts within "+path.Dir(dir)] = plugintest.Errno("statmount", "", syscall.EIO)
+	require.Zero(t, n.World.UnmountTop(dir+"/nfs"))
 	require.Equal(t, hal.NotDone, tearDown(n.HAL(), tearingDown(o, r.Fingerprint)).Outcome)
 	require.Contains(t, n.Tree("/r"), dir+"/a")
 }
@@ -104,7 +126,7 @@ func TestNothingMovedAsideIsDeletedBelowAMount(t *testing.T) {
 	trash := plugin.EmptyDirTrash(dir)
 	n.Put(trash, hal.TypeDirectory)
 	n.Put(trash+"/a", hal.TypeFile)
-	n.Mount(trash+"/nfs", hal.Mount{FSType: "nfs"})
+	n.Mount(trash+"/nfs", "foreign")
 	down := tearDown(n.HAL(), tearingDown(o, r.Fingerprint))
 	require.Equal(t, hal.NotDone, down.Outcome)
 	require.True(t, down.Blocked)
@@ -115,16 +137,25 @@ func TestNothingMovedAsideIsDeletedBelowAMount(t *testing.T) {
 func TestAForeignMountIsLeft(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		n := plugintest.New("/r/pods")
-		n.Mount(dir, hal.Mount{FSType: "tmpfs", Source: "tmpfs"})
+		n.Mount(dir, "foreign")
 		up := setUp(n.HAL(), opOf(medium, ""))
 		require.Equal(t, hal.Unknown, up.Outcome)
 		require.True(t, up.Blocked)
 		down := tearDown(n.HAL(), tearingDown(opOf(medium, ""), ""))
 		require.Equal(t, hal.Unknown, down.Outcome)
 		require.True(t, down.Blocked)
-		require.Len(t, n.Stacks[dir], 1)
+		require.Len(t, n.World.MountsAt(dir), 1)
 		require.NotContains(t, strings.Join(n.Calls, "\n"), "umount")
 	}
+}
+
+// remove is somebody who removes an emptyDir.
+func remove(t *testing.T, n *plugintest.Node, medium string) {
+	t.Helper()
+	if medium == memory {
+		require.Zero(t, n.World.UnmountTop(dir))
+	}
+	require.Zero(t, n.World.RemoveFile(dir))
 }
 
 // A directory, or a filesystem in memory, that was up and is another one has lost its data, and says so from then on.
@@ -134,14 +165,12 @@ func TestLossIsTold(t *testing.T) {
 		o := opOf(medium, "")
 		o.Facts = setUp(n.HAL(), o).Facts
 		require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts))
-		n.Unmount(dir)
-		delete(n.Names, dir)
+		remove(t, n, medium)
 		trash := plugin.EmptyDirTrash(dir)
 		require.NoError(t, n.HAL().Tree.Mkdir(hal.Call{}, trash, 0o700))
 		require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts), "it is being deleted")
-		n.Unmount(dir)
-		delete(n.Names, dir)
-		delete(n.Names, trash)
+		remove(t, n, medium)
+		n.World.RemoveFile(trash) // it is being deleted
 		o.Facts = setUp(n.HAL(), o).Facts
 		require.Contains(t, plugin.LostOf(o.Facts), "lost")
 		require.Equal(t, o.Facts, setUp(n.HAL(), o).Facts)
@@ -202,5 +231,5 @@ func TestMemoryOnAKernelWithoutNoswap(t *testing.T) {
 	h.Mounts = oldKernel{h.Mounts}
 	r := setUp(h, opOf(memory, "65536"))
 	require.Equal(t, hal.Done, r.Outcome, r.Reason)
-	require.Len(t, n.Stacks[dir], 1)
+	require.Len(t, n.World.MountsAt(dir), 1)
 }

@@ -1,6 +1,7 @@
 package hostpath
 
 import (
+	"path"
 	"syscall"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestTypes(t *testing.T) {
 		for _, there := range types {
 			n := plugintest.New()
 			if there != hal.TypeOther {
-				n.Host["/data"] = there
+				n.Put("/data", there)
 			}
 			r := setUp(n.HAL(), opOf(kind))
 			good := there == c.is || there == hal.TypeOther && c.made
@@ -43,40 +44,52 @@ func TestTypes(t *testing.T) {
 				continue
 			}
 			require.Equal(t, []core.Fact{{Name: "path", Value: "/data"}}, r.Facts)
-			require.Equal(t, c.is, n.Host["/data"])
+			require.Equal(t, c.is, typeOf(n))
 			made := opOf(kind)
 			made.Fingerprint = r.Fingerprint
 			require.Equal(t, r.Fingerprint, inspect(n.HAL(), made).Fingerprint)
-			n.Host["/data"] = hal.TypeOther
+			n.Put("/data", hal.TypeOther)
 			require.Empty(t, inspect(n.HAL(), made).Fingerprint, "a start checks the type again")
-			n.Host["/data"], n.Fail["cached /data"] = c.is, plugintest.Errno("cached", "/data", syscall.EAGAIN)
+			n.Put("/data", c.is)
+			n.Fail["host cached /data"] = plugintest.Errno("cached", "/data", syscall.EAGAIN)
 			require.Equal(t, core.Result{Outcome: hal.Done}, inspect(n.HAL(), made),
 				"what the cache can't tell is looked at by a setup")
 			require.Equal(t, core.Result{Outcome: hal.Done}, tearDown(n.HAL(), opOf(kind)))
-			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
+			require.Equal(t, c.is, typeOf(n), "what is the host's stays")
 		}
 	}
-	r := setUp(plugintest.New().HAL(), opOf(""))
+	n := plugintest.New("/data")
+	r := setUp(n.HAL(), opOf(""))
 	require.Equal(t, hal.Done, r.Outcome, "no type asks for nothing")
-	made, n := opOf(""), plugintest.New()
+	made := opOf("")
 	made.Fingerprint = r.Fingerprint
 	require.Equal(t, r.Fingerprint, inspect(n.HAL(), made).Fingerprint)
-	n.Below["/data"] = []string{"pods/u/volumes"}
+	n.World.MakeDir("/r/pods/u/volumes")
+	require.Zero(t, n.World.RemoveFile("/data"))
+	require.NoError(t, n.World.Symlink("/r/pods/u/volumes", "/data"))
 	require.Empty(t, inspect(n.HAL(), made).Fingerprint, "a start looks again where the path leads")
 	require.Equal(t, hal.NotDone, setUp(plugintest.New().HAL(), opOf("Pipe")).Outcome)
 }
 
 func TestAPathThatCannotBeMade(t *testing.T) {
 	n := plugintest.New()
-	n.Fail["make /data"] = plugintest.Errno("mkdir", "/data", syscall.EROFS)
+	n.Fail["host make /data"] = plugintest.Errno("mkdir", "/data", syscall.EROFS)
 	r := setUp(n.HAL(), opOf("DirectoryOrCreate"))
 	require.Equal(t, hal.NotDone, r.Outcome)
 	require.Contains(t, r.Reason, "read-only")
 }
 
-func opOf(kind string) core.Op {
-	params := []core.Param{{Name: plugin.ParamPath, Value: "/data"}, {Name: paramType, Value: kind}}
+func opOf(kind string) core.Op { return opAt("/data", kind) }
+
+func opAt(at, kind string) core.Op {
+	params := []core.Param{{Name: plugin.ParamPath, Value: at}, {Name: paramType, Value: kind}}
 	return core.Op{ID: 1, Verb: core.SetUp, Kind: Kind, Key: Key("u", "v"), Params: params}
+}
+
+// typeOf is what is at /data.
+func typeOf(n *plugintest.Node) hal.FileType {
+	t, _ := n.World.Exists("/data")
+	return t
 }
 
 func TestPlacesOfTheAgentAreNoHostPaths(t *testing.T) {
@@ -95,15 +108,19 @@ func TestPlacesOfTheAgentAreNoHostPaths(t *testing.T) {
 	} {
 		for _, kind := range []string{"", "Directory", "DirectoryOrCreate", "FileOrCreate"} {
 			n := plugintest.New()
-			n.Below["/data"] = []string{"pods", below} // by its path, and by where its filesystem has it
-			if kind == "Directory" {
-				n.Host["/data"] = hal.TypeDirectory
+			require.NoError(t, n.World.Symlink("/r", "/link"))
+			at, is := path.Join("/link", below), path.Join("/r", below)
+			if n.World.MakeDir(path.Dir(is)); kind == "Directory" {
+				n.World.MakeDir(is)
 			}
-			r := setUp(n.HAL(), opOf(kind))
+			if kind == "FileOrCreate" && below == "." {
+				continue // it is a directory
+			}
+			r := setUp(n.HAL(), opAt(at, kind))
 			require.Equal(t, isServed, r.Outcome == hal.Done, "%s as %q: %s", below, kind, r.Reason)
 			if !isServed {
 				require.True(t, r.Blocked)
-				require.Contains(t, r.Reason, "hostPath /data leads to "+below+" in volnode's root directory")
+				require.Contains(t, r.Reason, "hostPath "+at+" leads to "+below+" in volnode's root directory")
 				require.Empty(t, n.Calls, "nothing is made there")
 			}
 		}

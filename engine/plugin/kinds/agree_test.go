@@ -80,8 +80,7 @@ func setUpOn(t *testing.T, n *plugintest.Node, r core.Rung) {
 	verbs, ok := All().VerbsOf(r.Kind)
 	require.True(t, ok)
 	if at := core.Value(r.Want, "path"); r.Kind == "csi.publish" {
-		n.Put(at, hal.TypeDirectory)
-		n.Mount(at, hal.Mount{Device: hal.Device{Major: 8}})
+		n.Mount(at, "volume")
 	}
 	up := verbs.SetUp(n.HAL(), core.Op{ID: 1, Verb: core.SetUp, Key: r.Key, Kind: r.Kind, Params: r.Want})
 	require.Equal(t, hal.Done, up.Outcome, up.Reason)

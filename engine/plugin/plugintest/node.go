@@ -1,12 +1,9 @@
-// Package plugintest is a node small enough to see through: names, mounts, one scripted CSI driver, and errors on
-// order. It is for the tests of single verbs, which want to say exactly what happens when; whole behaviour is the
-// simulator's.
+// Package plugintest is a simulated node for the tests of single verbs: a driver that is scripted, errors on order, and
+// a record of the calls. All else that the node does is hal/sim's.
 package plugintest
 
 import (
 	"fmt"
-	"maps"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,20 +11,16 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/hal/wrap"
 )
 
-// Node is the world of one test.
+// Node is the node of one test, with the agent's root directory at /r.
 type Node struct {
-	Names  map[string]hal.FileType // of the tree
-	Inodes map[string]uint64
-	Data   map[string]string
-	Modes  map[string]uint32
-	Stacks map[string][]hal.Mount
-	Host   map[string]hal.FileType // of hostPath volumes
-	Below  map[string][]string     // where those lie below the root directory
+	// World is the node and all that surrounds it.
+	World *sim.World
 
-	Secrets map[string]map[string]string // by namespace/name
-	// Fail maps a call, "rmdir /a" or "NodeStageVolume", to the error that it ends with, without effect.
+	// Fail maps a call, "umount /a" or "NodeStageVolume", to the error that it ends with, without effect.
 	Fail map[string]error
 	// OnStage and the like are what the driver does, besides answering OK.
 	OnStage     func(*csi.NodeStageVolumeRequest)
@@ -36,86 +29,107 @@ type Node struct {
 	OnUnpublish func(*csi.NodeUnpublishVolumeRequest)
 
 	Calls []string // those that change something, and RPCs with their requests
-	next  uint64
 }
 
 // New is a node with the directories given, their parents included.
 func New(dirs ...string) *Node {
-	n := &Node{
-		Names: map[string]hal.FileType{"/": hal.TypeDirectory}, Inodes: map[string]uint64{}, Data: map[string]string{},
-		Modes:  map[string]uint32{},
-		Stacks: map[string][]hal.Mount{}, Host: map[string]hal.FileType{}, Below: map[string][]string{},
-		Secrets: map[string]map[string]string{}, Fail: map[string]error{}, next: 100,
-	}
+	n := &Node{World: sim.New(sim.Config{RootDir: "/r", Private: true}), Fail: map[string]error{}}
 	for _, dir := range dirs {
-		n.Dir(dir)
+		n.World.MakeDir(dir)
 	}
 	return n
 }
 
-// HAL returns the node as a hal.Host.
+// HAL returns the node as a hal.Host, for a test that is no task of the world.
 func (n *Node) HAL() *hal.Host {
-	return &hal.Host{
-		Runtime: clock{}, Mounts: mounts{n}, Tree: tree{n: n}, Files: files{n}, HostPaths: hostPaths{n},
-		CSINode: node{n}, Cluster: cluster{n},
-	}
+	h := wrap.Host(n.World.Host(), n.around)
+	h.CSINode = node{h.CSINode, n}
+	return &h
 }
 
-// clock is the time of a node in which none passes.
-type clock struct{ hal.Runtime }
+// around makes a call in the world, unless it is to fail.
+func (n *Node) around(s wrap.Site, _ hal.Call, do func() error) (err error) {
+	call := s.Name + " " + s.Object
+	if s.Effect {
+		n.Calls = append(n.Calls, call)
+	}
+	if err := n.Fail[call]; err != nil {
+		return err
+	}
+	n.World.Do(func() { err = do() })
+	return err
+}
 
-func (clock) Now() hal.Instant   { return 1 }
-func (clock) BootID() hal.BootID { return "boot" }
-
-// Dir makes a directory with all above it.
-func (n *Node) Dir(dir string) {
-	for at := dir; at != "/"; at = path.Dir(at) {
-		if _, ok := n.Names[at]; !ok {
-			n.name(at, hal.TypeDirectory)
+// Put makes a name of any type, and the directories that lead to it. What was there is moved away.
+func (n *Node) Put(at string, t hal.FileType) {
+	if _, isThere := n.World.Exists(at); isThere {
+		must(n.World.Move(at, fmt.Sprintf("/away-%d", len(n.World.Entries("/")))))
+	}
+	n.World.MakeDir(at[:strings.LastIndexByte(at, '/')])
+	if t == hal.TypeSymlink {
+		if err := n.World.Symlink("/nowhere", at); err != nil {
+			panic(err)
 		}
+		return
 	}
+	must(n.World.MakeNode(at, t))
 }
 
-// Put makes any other name.
-func (n *Node) Put(at string, t hal.FileType) { n.Dir(path.Dir(at)); n.name(at, t) }
-
-func (n *Node) name(at string, t hal.FileType) { n.next++; n.Names[at], n.Inodes[at] = t, n.next }
-
-// Mount puts a mount on top of a path, which is made if it is missing.
-func (n *Node) Mount(at string, m hal.Mount) hal.Mount {
-	n.Dir(at)
-	n.next++
-	m.ID, m.Path = hal.MountID(n.next), at
-	if m.Root == "" {
-		m.Root = "/"
+// Mount puts a mount of a filesystem on top of a path, which is made if it is missing. One source is one filesystem.
+func (n *Node) Mount(at, source string) hal.Mount {
+	from := "/filesystems/" + source
+	if _, isMade := n.World.Exists(from); !isMade {
+		n.World.MakeDir(from)
+		n.World.Do(func() {
+			if err := n.World.Host().Mounts.Mount(hal.Call{}, hal.NewMount{
+				FSType: "nfs", Source: source, Target: from,
+			}); err != nil {
+				panic(err)
+			}
+		})
 	}
-	n.Stacks[at] = append(n.Stacks[at], m)
-	return m
+	n.World.MakeDir(at)
+	must(n.World.BindMount(from, at, false))
+	all := n.World.MountsAt(at)
+	return all[len(all)-1]
 }
 
-// Unmount takes the top mount of a path.
-func (n *Node) Unmount(at string) {
-	if s := n.Stacks[at]; len(s) > 1 {
-		n.Stacks[at] = s[:len(s)-1]
-	} else {
-		delete(n.Stacks, at)
-	}
+// Mode is the permissions of what is at a path.
+func (n *Node) Mode(at string) (mode uint32) {
+	n.World.Do(func() {
+		info, err := n.World.Host().Tree.Stat(hal.Call{}, at)
+		if err != nil {
+			panic(err)
+		}
+		mode = info.Mode
+	})
+	return mode
 }
 
-// Tree prints all names below dir and what is mounted on them.
+// Tree prints all names below dir, and what is mounted on them.
 func (n *Node) Tree(dir string) string {
 	var b strings.Builder
-	for _, at := range slices.Sorted(maps.Keys(n.Names)) {
-		if !strings.HasPrefix(at, dir+"/") {
-			continue
-		}
-		fmt.Fprintf(&b, "%s %s", at, n.Names[at])
-		for _, m := range n.Stacks[at] {
+	names := n.World.Entries(dir)
+	slices.Sort(names)
+	for _, name := range names {
+		at := dir + "/" + name
+		t, _ := n.World.Exists(at)
+		fmt.Fprintf(&b, "%s %s", at, t)
+		for _, m := range n.World.MountsAt(at) {
 			fmt.Fprintf(&b, " [%s]", m.Fingerprint())
 		}
 		b.WriteString("\n")
+		if t == hal.TypeDirectory {
+			b.WriteString(n.Tree(at))
+		}
 	}
 	return b.String()
+}
+
+func must(errno syscall.Errno) {
+	if errno != 0 {
+		panic(errno)
+	}
 }
 
 // Status is what a driver answers with.
@@ -137,19 +151,4 @@ func NoReply() error { return &hal.Error{Op: "call", Object: "driver", Class: ha
 // Errno is the error of a system call without effect.
 func Errno(op, object string, errno syscall.Errno) error {
 	return &hal.Error{Op: op, Object: object, Class: hal.ClassSyscall, Outcome: hal.NotDone, Errno: errno}
-}
-
-func (n *Node) call(what, object string) error {
-	n.Calls = append(n.Calls, what+" "+object)
-	return n.Fail[what+" "+object]
-}
-
-func (n *Node) children(dir string) []string {
-	var all []string
-	for _, at := range slices.Sorted(maps.Keys(n.Names)) {
-		if at != "/" && path.Dir(at) == dir {
-			all = append(all, at)
-		}
-	}
-	return all
 }
