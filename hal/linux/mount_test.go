@@ -17,14 +17,22 @@ import (
 // ext4Loop returns a loop device with an empty ext4.
 func ext4Loop(t *testing.T) string {
 	t.Helper()
+	return loopOf(t, "ext4")
+}
+
+// loopOf returns a loop device with an empty ext4 or xfs.
+func loopOf(t *testing.T, fsType string) string {
+	t.Helper()
 	haltest.NeedPrivateMounts(t)
-	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
-		t.Skip("needs mkfs.ext4")
+	mkfs := "mkfs." + fsType
+	if _, err := exec.LookPath(mkfs); err != nil {
+		t.Skip("needs " + mkfs)
 	}
 	image := filepath.Join(t.TempDir(), "image")
 	require.NoError(t, os.WriteFile(image, nil, 0o600))
-	require.NoError(t, os.Truncate(image, 16<<20))
-	out, err := exec.Command("mkfs.ext4", "-q", "-F", image).CombinedOutput()
+	size := map[string]int64{"ext4": 16 << 20, "xfs": 320 << 20}[fsType] // an xfs is no smaller
+	require.NoError(t, os.Truncate(image, size))
+	out, err := exec.Command(mkfs, "-q", image).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return attachLoop(t, image)
 }

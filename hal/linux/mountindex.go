@@ -191,6 +191,9 @@ func (x *mountIndex) within(path string) ([]hal.Mount, error) {
 			if err != nil {
 				return nil, err
 			}
+			if state.mask&statmountSBSource == 0 { // it never changes, so that of the reading is right
+				state.Source = m.Source
+			}
 			m, ok = state.Mount, isWithin(state.Path, path) // a directory above it may have been renamed
 		}
 		if ok {

@@ -174,9 +174,11 @@ func (r *reader) decode() (mountState, error) {
 		m.FSType += "." + string(sub)
 	}
 	m.ReadOnly, m.Options = attrOptions(u64(64))
-	m.ReadOnlyFS = u32(32)&unix.MS_RDONLY != 0 || takesNoWrites(string(text(statmountOptions, 4)))
+	old := uint64(u32(56))
+	m.ReadOnlyFS = u32(32)&unix.MS_RDONLY != 0 || takesNoWrites(string(text(statmountOptions, 4))) ||
+		hasStopped(m.FSType, m.Path, old)
 	m.NoDevice = deviceIsGone(sysDevices, m.Device)
-	return mountState{Mount: m, oldID: uint64(u32(56)), mask: mask}, nil
+	return mountState{Mount: m, oldID: old, mask: mask}, nil
 }
 
 // flagAttrs are the mount flags and options known by name (mount_setattr(2)).

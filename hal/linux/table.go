@@ -144,7 +144,7 @@ func fromMountinfo(l *mountinfo.Info) hal.Mount {
 		}
 	}
 	slices.Sort(m.Options)
-	m.ReadOnlyFS = takesNoWrites(l.VFSOptions)
+	m.ReadOnlyFS = takesNoWrites(l.VFSOptions) || hasStopped(m.FSType, m.Path, uint64(m.ID))
 	m.NoDevice = deviceIsGone(sysDevices, m.Device)
 	return m
 }
@@ -322,6 +322,9 @@ func topMount(path string, which int) (hal.MountID, error) {
 	case err == unix.ENOENT || err == unix.ENOTDIR:
 		return 0, nil
 	case err != nil:
+		if id, is := mountAt(parent, name, which); is {
+			return id, nil
+		}
 		return 0, err
 	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0:
 		return 0, nil

@@ -40,11 +40,13 @@ type contents struct {
 	hasLinks bool                 // a file has more than one name
 }
 
-// nameState changes when a name is replaced, written, or given another owner or mode.
+// nameState changes when a name is replaced, written, or given another owner, mode or name.
 type nameState struct {
 	inode          uint64
 	mode           fs.FileMode
 	uid            uint32
+	size           int64 // times alone don't tell apart what happens within a tick of the kernel's clock
+	hasLinks       bool
 	written, moved syscall.Timespec
 	problem        string
 }
@@ -52,7 +54,8 @@ type nameState struct {
 func stateOfName(info fs.FileInfo) nameState {
 	is := nameState{mode: info.Mode()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		is.inode, is.uid, is.written, is.moved = st.Ino, st.Uid, st.Mtim, st.Ctim
+		is.inode, is.uid, is.size, is.hasLinks = st.Ino, st.Uid, st.Size, st.Nlink > 1
+		is.written, is.moved = st.Mtim, st.Ctim
 	}
 	return is
 }
