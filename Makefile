@@ -156,6 +156,10 @@ readme: ## what README.md gives to run on a host, as it stands there, ROUNDS (50
 edits: ## SESSIONS (100) sessions of EDITS (200) random edits of manifests on this host, AT_A_TIME (10), against a model; SEED
 	go test -count=1 -timeout 6h -v ./e2e/edits -run TestSessions -seed $(SEED) -sessions $(SESSIONS) -edits $(EDITS) -at-a-time $(AT_A_TIME)
 
+.PHONY: e2e-vm
+e2e-vm: ## a machine of Debian packages, with older kernels and an NFS server: that it works, and hal/linux on its kernels
+	CGO_ENABLED=0 go test -count=1 -timeout 20m -v ./e2e/vm
+
 .PHONY: kill-matrix
 kill-matrix: ## volnode killed before and after each call of mount, unmount and restart
 	@mkdir -p bin
@@ -225,4 +229,4 @@ clean: ## remove what was built
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -47,7 +47,7 @@ func (i *Image) Run(ctx context.Context, j Job) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	initrd := filepath.Join(work, "initrd")
 	if err := i.writeInitrd(initrd, j); err != nil {
 		return 0, err
@@ -88,15 +88,18 @@ func (i *Image) boot(ctx context.Context, j Job, initrd string) (status int, isU
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	for limit := time.After(bootMost); !isUp; {
+	limit, look := time.NewTimer(bootMost), time.NewTicker(100*time.Millisecond)
+	defer limit.Stop()
+	defer look.Stop()
+	for !isUp {
 		select {
 		case err = <-ended:
 			return statusOf(err, j, complaint.String())
-		case <-limit:
+		case <-limit.C:
 			cancel()
-			<-ended
+			<-ended //nolint:errcheck // it was killed
 			return 0, false, ErrNoBoot
-		case <-time.After(100 * time.Millisecond):
+		case <-look.C:
 			text, err := os.ReadFile(j.Log)
 			if err != nil {
 				return 0, false, err

@@ -54,7 +54,7 @@ func Build(cache, kernelName string, w io.Writer) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	debs := filepath.Join(work, "debs")
 	err = errors.Join(os.MkdirAll(filepath.Join(debs, "partial"), 0o755), os.WriteFile(debs+"/status", nil, 0o644))
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 
 // userland is the packages whose programs a test may call in the machine.
 var userland = []string{
-	"bash", "coreutils", "util-linux", "mount", "kmod", "udev", "procps", "iproute2", "e2fsprogs", "xfsprogs", "btrfs-progs",
-	"nfs-common", "nfs-kernel-server", "rpcbind", "quota", "attr", "acl", "dmsetup", "grep", "sed", "findutils",
+	"bash", "coreutils", "util-linux", "mount", "kmod", "udev", "procps", "iproute2", "e2fsprogs", "xfsprogs",
+	"btrfs-progs", "nfs-common", "nfs-kernel-server", "rpcbind", "quota", "attr", "acl", "dmsetup", "grep", "sed",
+	"findutils",
 }
 
 // Kernels are packages of Debian 12 that stand for the newest kernel of a version: 6.12 has statmount(2), 6.1 has not.
@@ -25,7 +26,10 @@ var Kernels = []string{"linux-image-6.12-amd64", "linux-image-amd64"}
 
 // tools are the programs of the host that are needed, and their packages.
 var tools = [][2]string{
-	{"qemu-system-x86_64", "qemu-system-x86"}, {"mke2fs", "e2fsprogs"}, {"dpkg-deb", "dpkg"}, {"tar", "tar"},
+	{"qemu-system-x86_64", "qemu-system-x86"},
+	{"mke2fs", "e2fsprogs"},
+	{"dpkg-deb", "dpkg"},
+	{"tar", "tar"},
 	{"xz", "xz-utils"},
 }
 

@@ -72,8 +72,8 @@ var hidesExt4Errors = sync.OnceValue(func() bool {
 })
 
 // mountAt is the id of the mount whose root is at a name, of a filesystem that answers statx(2) with an error, as an
-// XFS does that has shut down: so it can still be unmounted. which is the kind of id that is asked for; false if nothing
-// is mounted there, or nobody can tell.
+// XFS does that has shut down: so it can still be unmounted. which is the kind of id that is asked for. False if
+// nothing is mounted there, or nobody can tell.
 func mountAt(parent int, name string, which int) (hal.MountID, bool) {
 	fd, err := openat2(parent, name, unix.O_PATH|unix.O_NOFOLLOW, 0, withoutLinks)
 	if err != nil {

@@ -50,8 +50,8 @@ func command(status *int) *cobra.Command {
 	j := vm.Job{Output: os.Stdout}
 	run := &cobra.Command{
 		Use: "run -- COMMAND…", Short: "run a command in the machine, as root, with a directory of this host at /w",
-		Long: "run boots the machine, runs a command in it, and ends with the command's exit status: 127 if that is greater,\n" +
-			"125 if the command did not run.",
+		Long: "run boots the machine, runs a command in it, and ends with the command's exit status:\n" +
+			"127 if that is greater, 125 if the command did not run.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			image, err := vm.Build(*cache, *kernel, os.Stderr)
@@ -66,7 +66,7 @@ func command(status *int) *cobra.Command {
 			return err
 		},
 	}
-	run.Flags().StringVar(&j.Share, "share", ".", "directory of this host that the machine has at /w, where the command runs")
+	run.Flags().StringVar(&j.Share, "share", ".", "directory of this host: /w in the machine, where the command runs")
 	run.Flags().IntVar(&j.Memory, "memory", 2048, "MiB of memory")
 	run.Flags().DurationVar(&j.Timeout, "timeout", 10*time.Minute, "end the machine after this time")
 	run.Flags().StringVar(&j.Log, "log", filepath.Join(os.TempDir(), "volnode-vm.log"), "file for what the kernel says")

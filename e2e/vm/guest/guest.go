@@ -81,13 +81,15 @@ func start() error {
 		}
 		_ = f.Close()
 	}
-	for range 100 {
-		if _, err := os.Stat("/dev/vda"); err == nil {
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for range 100 { // the driver may still look for its disk
+		if err = unix.Mount("/dev/vda", "/lower", "ext4", unix.MS_RDONLY, ""); err == nil {
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-again.C
 	}
-	if err := unix.Mount("/dev/vda", "/lower", "ext4", unix.MS_RDONLY, ""); err != nil {
+	if err != nil {
 		return fmt.Errorf("mount /dev/vda: %w", err)
 	}
 	if err := mountAll([]mount{{"upper", "/upper", "tmpfs", ""}}); err != nil {
@@ -115,8 +117,11 @@ func enter() error {
 		return fmt.Errorf("enter the root filesystem: %w", err)
 	}
 	if err := mountAll([]mount{
-		{"run", "/run", "tmpfs", "mode=0755"}, {"pts", "/dev/pts", "devpts", ""}, {"shm", "/dev/shm", "tmpfs", ""},
-		{"tmp", "/tmp", "tmpfs", ""}, {"cgroup", "/sys/fs/cgroup", "cgroup2", ""},
+		{"run", "/run", "tmpfs", "mode=0755"},
+		{"pts", "/dev/pts", "devpts", ""},
+		{"shm", "/dev/shm", "tmpfs", ""},
+		{"tmp", "/tmp", "tmpfs", ""},
+		{"cgroup", "/sys/fs/cgroup", "cgroup2", ""},
 		{"debug", "/sys/kernel/debug", "debugfs", ""},
 		{"w", "/w", "9p", "trans=virtio,version=9p2000.L,msize=512000,cache=none"},
 	}); err != nil {
@@ -144,8 +149,11 @@ func run() (status int, err error) {
 	}
 	env := append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "TERM=dumb", "VOLNODE_VM=1"}, job.Env...)
 	for _, args := range [][]string{
-		{"modprobe", "-a", "configfs", "loop", "fuse"}, {"mount", "-t", "configfs", "config", "/sys/kernel/config"},
-		{"ip", "link", "set", "lo", "up"}, {"/usr/lib/systemd/systemd-udevd", "--daemon"}, {"udevadm", "trigger"},
+		{"modprobe", "-a", "configfs", "loop", "fuse"},
+		{"mount", "-t", "configfs", "config", "/sys/kernel/config"},
+		{"ip", "link", "set", "lo", "up"},
+		{"/usr/lib/systemd/systemd-udevd", "--daemon"},
+		{"udevadm", "trigger"},
 		{"udevadm", "settle"},
 	} {
 		c := exec.Command("/usr/bin/env", append([]string{"--"}, args...)...)
@@ -184,8 +192,13 @@ func end(status int) {
 	if status < 0 || status > 127 {
 		status = 127
 	}
+	for _, line := range []string{"/dev/console", output} { // until all that was written has gone through, as tcdrain(3)
+		if f, err := os.OpenFile(line, os.O_WRONLY, 0); err == nil {
+			_ = unix.IoctlSetInt(int(f.Fd()), unix.TCSBRK, 1)
+			_ = f.Close()
+		}
+	}
 	if f, err := os.OpenFile("/dev/port", os.O_WRONLY, 0); err == nil {
-		time.Sleep(200 * time.Millisecond) // what was written last is still on its way through the serial lines
 		_, _ = f.WriteAt([]byte{byte(status)}, 0xf4)
 	}
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
