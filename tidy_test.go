@@ -176,7 +176,7 @@ func TestPathsOfDocuments(t *testing.T) {
 // Every make target that a document names is in the Makefile.
 func TestTargets(t *testing.T) {
 	makefile := string(read(t, "Makefile"))
-	quoted := regexp.MustCompile("(?m)(?:`|^\\s*(?:\\$ |# )?)make ([a-z][a-z-]*)( of| PATH)?")
+	quoted := regexp.MustCompile("(?m)(?:`|^\\s*(?:\\$ |# )?)make ([a-z][a-z0-9-]*)( of| PATH)?")
 	for _, p := range sources(t) {
 		if path.Ext(p) != ".md" {
 			continue

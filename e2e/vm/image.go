@@ -45,10 +45,11 @@ type Image struct {
 }
 
 // Build returns the machine with one of [Kernels] in a directory for caches, and makes it if it is not there or its
-// packages have changed. Of earlier ones it keeps none. It writes to w when it makes one.
+// packages have changed. Of earlier ones it keeps none. It writes to w when it makes one. The error is [ErrUnavailable]
+// if the host can't have the programs and packages for it.
 func Build(cache, kernelName string, w io.Writer) (*Image, error) {
 	if err := provide(); err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	work, err := os.MkdirTemp("", "volnode-vm-")
 	if err != nil {
@@ -60,18 +61,9 @@ func Build(cache, kernelName string, w io.Writer) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := kernelPackage(kernelName)
-	if err != nil { // lists of packages may be missing, as on a new host
-		if _, err := output("apt-get", "update", "-q"); err != nil {
-			return nil, err
-		}
-		if kernel, err = kernelPackage(kernelName); err != nil {
-			return nil, err
-		}
-	}
-	all, err := resolve(kernel, debs)
+	kernel, all, err := resolve(kernelName, debs)
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	dir := filepath.Join(cache, kernelName+"-"+keyOf(all))
 	if _, err := os.Stat(filepath.Join(dir, "root.img")); err == nil {
@@ -79,7 +71,7 @@ func Build(cache, kernelName string, w io.Writer) (*Image, error) {
 	}
 	fmt.Fprintf(w, "vm: making the machine of %s and %d other packages\n", kernel, len(all)-1)
 	if err := download(kernel, debs); err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
 	made := filepath.Join(work, "made")
 	if err := makeImage(work, debs, strings.TrimPrefix(kernel, "linux-image-"), made); err != nil {

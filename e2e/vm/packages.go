@@ -39,16 +39,21 @@ type archive struct {
 	sum  string // "SHA256:…"
 }
 
+// ErrUnavailable says that the programs or the packages for a machine can't be had.
+var ErrUnavailable = errors.New("vm: no machine can be made on this host")
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
+
 // provide sees that the host can make and run a machine. It installs what is missing, as root.
 func provide() error {
 	if runtime.GOARCH != "amd64" {
-		return fmt.Errorf("vm: the machine is one of amd64, and this host is %s", runtime.GOARCH)
+		return fmt.Errorf("it is a machine of amd64, and this host is %s", runtime.GOARCH)
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return errors.New("vm: the machine is made of Debian packages, and there is no apt-get here")
+		return errors.New("it is made of Debian packages, and there is no apt-get here")
 	}
 	if os.Getuid() != 0 {
-		return errors.New("vm: unpacking the machine's files takes root")
+		return errors.New("unpacking its files takes root")
 	}
 	var missing []string
 	for _, tool := range tools {
@@ -71,20 +76,29 @@ func kernelPackage(name string) (string, error) {
 	text, err := output("apt-cache", "depends", name)
 	m := regexp.MustCompile(`(?m)^ *Depends: (linux-image-[0-9]\S*)$`).FindStringSubmatch(text)
 	if err != nil || m == nil {
-		return "", fmt.Errorf("vm: the package sources of this host have no %s; is this Debian 12?", name)
+		return "", fmt.Errorf("the package sources of this host have no %s; is this Debian 12?", name)
 	}
 	return m[1], nil
 }
 
-// resolve names the archives of the kernel and of the userland with all that it depends on.
-func resolve(kernel, dir string) (all []archive, err error) {
+// resolve names the package that one of Kernels stands for, and the archives of it and of the userland with all that it
+// depends on. It fetches the lists of packages if they are not there, as on a new host.
+func resolve(name, dir string) (kernel string, all []archive, err error) {
+	if kernel, err = kernelPackage(name); err != nil {
+		if _, err := output("apt-get", "update", "-q"); err != nil {
+			return "", nil, err
+		}
+		if kernel, err = kernelPackage(name); err != nil {
+			return "", nil, err
+		}
+	}
 	for _, args := range [][]string{
 		{"download", "--print-uris", kernel},
 		slices.Concat(onto(dir), []string{"install", "--print-uris"}, userland),
 	} {
 		text, err := output("apt-get", slices.Concat([]string{"-qq", "-y", "--no-install-recommends"}, args)...)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		for line := range strings.Lines(text) { // 'URI' FILE SIZE SUM
 			if part := strings.Fields(line); len(part) == 4 {
@@ -92,7 +106,7 @@ func resolve(kernel, dir string) (all []archive, err error) {
 			}
 		}
 	}
-	return all, nil
+	return kernel, all, nil
 }
 
 // onto are the options for an installation onto an empty system, of which only the downloads are wanted.

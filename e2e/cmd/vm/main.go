@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -29,6 +30,9 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		status = 125
+		if errors.Is(err, vm.ErrUnavailable) {
+			status = 69 // EX_UNAVAILABLE of sysexits.h
+		}
 	}
 	os.Exit(status)
 }
@@ -51,7 +55,7 @@ func command(status *int) *cobra.Command {
 	run := &cobra.Command{
 		Use: "run -- COMMAND…", Short: "run a command in the machine, as root, with a directory of this host at /w",
 		Long: "run boots the machine, runs a command in it, and ends with the command's exit status:\n" +
-			"127 if that is greater, 125 if the command did not run.",
+			"127 if that is greater, 125 if the command did not run, 69 if this host can't have the machine.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			image, err := vm.Build(*cache, *kernel, os.Stderr)
