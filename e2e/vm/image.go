@@ -17,12 +17,12 @@ import (
 )
 
 // format changes when the same packages are made into another image.
-const format = 2
+const format = 3
 
 // modules are those of the kernel that the machine has, with all that they depend on. What the kernel has built in, or
 // does not have, is passed over. The first are loaded before there is a root filesystem.
 var modules = []string{
-	"virtio_blk", "crc32c_generic", "ext4", "overlay", "9pnet_virtio", "9p",
+	"virtio_pci", "virtio_blk", "crc32c_generic", "ext4", "overlay", "9pnet_virtio", "9p",
 	"crc32c_intel", "xfs", "btrfs", "loop", "nfs", "nfsv3", "nfsv4", "nfsd", "fuse", "configfs", "virtio_net", "veth",
 	"quota_v2", "sd_mod", "sg", "scsi_debug", "iscsi_tcp", "target_core_mod", "target_core_file", "iscsi_target_mod",
 	"tcm_fc", "fcoe", "scsi_transport_fc", "dm_mod", "dm_multipath", "dm_flakey", "dm_delay", "dm_snapshot",
@@ -31,7 +31,7 @@ var modules = []string{
 }
 
 // early is how many of modules are loaded first.
-const early = 6
+const early = 7
 
 // leftOut is what of the packages the machine has no use for.
 var leftOut = []string{

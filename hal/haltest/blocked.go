@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -36,8 +36,12 @@ func RunBlocked(t *testing.T, calls, pattern string) {
 	}
 }
 
-// IsBlocked reports whether this program is refused the calls of a name.
-func IsBlocked(name string) bool { return slices.Contains(strings.Fields(os.Getenv(blockedEnv)), name) }
+// usesMountIDsAgain reports whether mount ids come from /proc/self/mountinfo, as on Linux before 6.8: the id of a mount
+// that is gone may be the next one's.
+var usesMountIDsAgain = sync.OnceValue(func() bool {
+	_, _, errno := unix.Syscall6(unix.SYS_STATMOUNT, 0, 0, 0, 0, 0, 0)
+	return errno == unix.ENOSYS
+})
 
 // BlockCalls has this process refused what [RunBlocked] says, with ENOSYS, in all its threads and children. It is the
 // first thing that TestMain does.

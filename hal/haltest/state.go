@@ -84,7 +84,7 @@ func (n *numbering) forget(table []hal.Mount) {
 	}
 	maps.DeleteFunc(n.devices, func(d hal.Device, _ int) bool { return isGone(d) })
 	maps.DeleteFunc(n.inodes, func(i inode, _ int) bool { return isGone(i.device) })
-	if IsBlocked("statmount") { // ids of /proc/self/mountinfo are used again
+	if usesMountIDsAgain() {
 		maps.DeleteFunc(n.ids, func(id hal.MountID, _ int) bool {
 			return !slices.ContainsFunc(table, func(m hal.Mount) bool { return m.ID == id })
 		})

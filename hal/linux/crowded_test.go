@@ -39,7 +39,9 @@ func sameAsCopied(t *testing.T, h *Host, root, source string, because string) {
 		require.NoError(t, err)
 		top := stack[len(stack)-1]
 		shape, err := shapeOf(top.ID)
-		require.NoError(t, err)
+		if !h.mounts.index.old.Load() { // else nothing tells
+			require.NoError(t, err)
+		}
 		require.NoError(t, unix.Unmount(path, 0))
 		top.ID, top.Path, shape.id = 0, "", 0
 		return top, shape
@@ -56,7 +58,7 @@ func TestBindIsWhatTheMountIs(t *testing.T) {
 	check := func(because string) {
 		t.Helper()
 		sameAsCopied(t, h, root, sub, because)
-		if h.mounts.crowded.unable {
+		if h.mounts.crowded.unable || h.mounts.index.old.Load() {
 			t.Skip("needs Linux 6.15: it copies from a detached mount")
 		}
 		require.GreaterOrEqual(t, h.mounts.crowded.copied, 0, because)

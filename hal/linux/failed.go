@@ -14,8 +14,9 @@ import (
 )
 
 // This file is about filesystems that have failed, and of which the mount table does not say so: an XFS that has shut
-// down, by itself or by XFS_IOC_GOINGDOWN, on any kernel; and an ext4 that has stopped after an error on Linux 6.12 to
-// 6.14, which no longer makes it "ro", and do not yet have "shutdown" or "emergency_ro" in its options.
+// down, by itself or by XFS_IOC_GOINGDOWN, on any kernel; and an ext4 that has stopped on Linux before 6.15, which does
+// not have "shutdown" or "emergency_ro" in its options. Such a kernel makes it "ro" after an error, but for Linux 6.12
+// and older stable kernels with that change; of the latter nothing tells an error that has not shut it down.
 
 // hasStopped reports whether the filesystem of a mount has failed, which its options don't tell. old is the id of the
 // mount in /proc/self/mountinfo. It waits for no filesystem: what the path leads through must be in the kernel's cache,
@@ -60,7 +61,7 @@ func asksExt4(fd int) error {
 	return err
 }
 
-// hidesExt4Errors: the kernel is Linux 6.12 to 6.14.
+// hidesExt4Errors: the kernel is before Linux 6.15.
 var hidesExt4Errors = sync.OnceValue(func() bool {
 	var name unix.Utsname
 	var major, minor int
@@ -68,7 +69,7 @@ var hidesExt4Errors = sync.OnceValue(func() bool {
 		return false
 	}
 	_, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
-	return err == nil && major == 6 && minor >= 12 && minor <= 14
+	return err == nil && (major < 6 || major == 6 && minor < 15)
 })
 
 // mountAt is the id of the mount whose root is at a name, of a filesystem that answers statx(2) with an error, as an

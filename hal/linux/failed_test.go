@@ -3,6 +3,7 @@ package linux
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,9 @@ func TestAFilesystemThatHasFailedIsSeen(t *testing.T) {
 			require.False(t, before.NoDevice)
 			if err := c.fail(device, disk); err != nil {
 				t.Skip("can't be made to fail: " + err.Error())
+			}
+			if h.mounts.index.old.Load() && strings.HasSuffix(name, "after an error") {
+				t.Skip("may be told by nothing before Linux 6.12")
 			}
 			require.Error(t, os.WriteFile(filepath.Join(bound, "file"), nil, 0o644))
 			for _, look := range []func(hal.Call, string) ([]hal.Mount, error){h.mounts.At, h.mounts.Within} {

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"crypto/rand"
 	"io"
 	"os"
 	"strings"
@@ -26,6 +27,12 @@ func (m machine) ID() string {
 		return id
 	}
 	return ""
+}
+
+// Random is of getrandom(2).
+func (machine) Random() (b [16]byte) {
+	_, _ = rand.Read(b[:]) // it never fails
+	return b
 }
 
 // Date is the present time in UTC.
