@@ -85,6 +85,11 @@ func (e ears) expect(names []string) {
 
 func (e ears) Watch(f func(hal.ClusterEvent)) { e.cluster.Watch(f) }
 
+// ConfigMap is the cluster's.
+func (e ears) ConfigMap(c hal.Call, namespace, name string) (map[string]string, error) {
+	return e.cluster.ConfigMap(c, namespace, name)
+}
+
 // Secret learns every secret that is read, so that no driver can tell it from then on. That there is none is known only
 // once every source is synced, and never of one that a driver was given.
 func (e ears) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {

@@ -15,11 +15,24 @@ type Source string
 type ClusterEvent interface{ clusterEvent() }
 
 // Object is one of *corev1.Pod, *corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.CSIDriver,
-// *storagev1.VolumeAttachment. Objects are immutable once handed out. Secrets are not part of the stream: they are read
-// at use and never kept.
+// *storagev1.VolumeAttachment, *Content. Objects are immutable once handed out.
 type Object interface {
 	*corev1.Pod | *corev1.PersistentVolume | *corev1.PersistentVolumeClaim |
-		*storagev1.CSIDriver | *storagev1.VolumeAttachment
+		*storagev1.CSIDriver | *storagev1.VolumeAttachment | *Content
+}
+
+// The kinds of [Content].
+const (
+	SecretKind    = "Secret"
+	ConfigMapKind = "ConfigMap"
+)
+
+// Content says that a Secret or a ConfigMap is there. What it holds is not part of the stream: that is read at use, and
+// never kept.
+type Content struct {
+	Kind, Namespace, Name, UID string
+	// Version is another one after each change of what it holds, and says nothing of that to who does not have it.
+	Version string
 }
 
 // Changed is what one reading of a source found changed. It is one difference: the removals take effect first, and
@@ -57,6 +70,8 @@ func IdentityOf(object any) Identity {
 		return Identity{"CSIDriver", o.Namespace, o.Name, string(o.UID)}
 	case *storagev1.VolumeAttachment:
 		return Identity{"VolumeAttachment", o.Namespace, o.Name, string(o.UID)}
+	case *Content:
+		return Identity{o.Kind, o.Namespace, o.Name, o.UID}
 	}
 	panic(fmt.Sprintf("hal: a %T is no object of a cluster", object))
 }
@@ -85,6 +100,9 @@ type Cluster interface {
 	Watch(f func(ClusterEvent))
 	// Secret reads a secret, at the moment it is used. ENOENT if there is none. From a task.
 	Secret(c Call, namespace, name string) (Secret, error)
+	// ConfigMap reads what a ConfigMap holds, of its data and its binaryData, at the moment it is used. ENOENT if there
+	// is none. From a task.
+	ConfigMap(c Call, namespace, name string) (map[string]string, error)
 }
 
 // Secret is the content of a secret. It prints as ***, in every format.

@@ -53,6 +53,8 @@ type Machine interface {
 	ID() string
 	// Date is the wall clock as RFC 3339 text, for people to read. Nothing is decided by it.
 	Date() string
+	// Random is 16 bytes that nobody can guess.
+	Random() [16]byte
 }
 
 // Runtime is time, tasks and the owner. The owner is the one thread of control that may touch the engine's state;

@@ -91,6 +91,10 @@ func (r reader) loadLedger(s *state) error {
 		s.ledger.is, s.ledger.sum = is, crc32.ChecksumIEEE(data)
 		s.ledger.lines = s.ledger.lines.begin()
 	}
+	if s.key = s.ledger.key; s.key == "" {
+		random := r.h.Machine.Random()
+		s.key = string(random[:])
+	}
 	switch {
 	case s.ledger.isThere: // else it is damaged, or this is the first run of a version with a ledger
 		s.lostRecord = s.ledger.lostRecord

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/hal"
 )
 
 // This file says which troubles concern one pod.
@@ -30,7 +32,6 @@ func (c *Cluster) Concerning(pod string) (places []string) {
 // relatives are a pod, and the objects that its volumes need.
 type relatives struct {
 	ids           []id
-	secrets       []string // namespace/name of those that files hold
 	sought        []string // names and uids of those that no file is known to hold: a bad one may
 	isHeld        bool     // a file holds the pod
 	hasLostRecord bool     // the record of the files is lost
@@ -47,13 +48,12 @@ func (s state) about(pod string) relatives {
 	if o, ok := s.holding(key); ok {
 		web, _ := o.value.(*corev1.Pod)
 		namespace, name, uid, isNamed = o.id.Namespace, o.id.Name, o.id.UID, true
-		for _, v := range web.Spec.Volumes {
+		for i := range web.Spec.Volumes {
+			v := &web.Spec.Volumes[i]
 			if v.PersistentVolumeClaim != nil {
 				is.claim(s, namespace, v.PersistentVolumeClaim.ClaimName)
 			}
-			if v.CSI != nil && v.CSI.NodePublishSecretRef != nil {
-				is.secret(s, namespace, v.CSI.NodePublishSecretRef.Name)
-			}
+			is.contents(s, namespace, &v.VolumeSource)
 		}
 	}
 	if isNamed {
@@ -95,18 +95,33 @@ func (r *relatives) volume(s state, name string) {
 	}
 	for _, ref := range []*corev1.SecretReference{pv.Spec.CSI.NodeStageSecretRef, pv.Spec.CSI.NodePublishSecretRef} {
 		if ref != nil {
-			r.secret(s, ref.Namespace, ref.Name)
+			r.add(s, id{Kind: hal.SecretKind, Namespace: ref.Namespace, Name: ref.Name})
 		}
 	}
 }
 
-// secret adds a secret. A Secret is no object; volnode knows only which file holds it.
-func (r *relatives) secret(s state, namespace, name string) {
-	r.ids = append(r.ids, id{Kind: "Secret", Namespace: namespace, Name: name})
-	if key := namespace + "/" + name; !s.secrets.has(key) {
-		r.sought = append(r.sought, name)
-	} else {
-		r.secrets = append(r.secrets, key)
+// contents adds the Secrets and ConfigMaps that a volume of a pod is made of, or that its driver is given.
+func (r *relatives) contents(s state, namespace string, v *corev1.VolumeSource) {
+	add := func(kind, name string) { r.add(s, id{Kind: kind, Namespace: namespace, Name: name}) }
+	if v.CSI != nil && v.CSI.NodePublishSecretRef != nil {
+		add(hal.SecretKind, v.CSI.NodePublishSecretRef.Name)
+	}
+	if v.Secret != nil {
+		add(hal.SecretKind, v.Secret.SecretName)
+	}
+	if v.ConfigMap != nil {
+		add(hal.ConfigMapKind, v.ConfigMap.Name)
+	}
+	if v.Projected == nil {
+		return
+	}
+	for _, p := range v.Projected.Sources {
+		if p.Secret != nil {
+			add(hal.SecretKind, p.Secret.Name)
+		}
+		if p.ConfigMap != nil {
+			add(hal.ConfigMapKind, p.ConfigMap.Name)
+		}
 	}
 }
 
@@ -120,9 +135,6 @@ func (r relatives) isNamed(where string, inFile bool) bool {
 // concerns reports whether a file holds one of them, or may: its text names one that no file holds, or what is in it is
 // not known.
 func (f file) concerns(is relatives) bool {
-	if slices.ContainsFunc(f.secrets, func(key string) bool { return slices.Contains(is.secrets, key) }) {
-		return true
-	}
 	if slices.ContainsFunc(f.objects, func(o object) bool { return slices.Contains(is.ids, byName(o.id)) }) {
 		return true
 	}

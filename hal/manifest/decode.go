@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"strings"
@@ -27,17 +28,19 @@ type id = hal.Identity
 // object is one object of a manifest.
 type object struct {
 	id    id
-	value any // a hal.Object
+	value any // a hal.Object; a Content without its version
 	sum   [sha256.Size]byte
 	where string // in its file
 	file  string // of the manifest that it counts in
 }
 
+func (o object) isSecret() bool { return o.id.Kind == hal.SecretKind }
+
 // content is what a manifest holds.
 type content struct {
 	objects   []object
-	secrets   map[string]hal.Secret // by namespace/name
-	documents []document            // in which they were
+	held      map[id]map[string]string // by kind, namespace and name: what Secrets and ConfigMaps hold
+	documents []document               // in which they were
 }
 
 const withheld = "details withheld: they may quote a secret"
@@ -60,7 +63,7 @@ func decodeAll(node, name string, data []byte) (c content, problems []string) {
 		}
 		return c, []string{err.Error()}
 	}
-	c.secrets, c.documents = map[string]hal.Secret{}, documents
+	c.documents = documents
 	for i := range documents {
 		if err := c.add(node, &documents[i]); err != nil {
 			problems = append(problems, documents[i].inDocument(err))
@@ -105,8 +108,10 @@ func (c *content) add(node string, at *document) error {
 	case "v1 List":
 		return c.list(node, d)
 	case "v1 Secret":
-		return c.secret(d)
-	case "v1 ConfigMap", "storage.k8s.io/v1 StorageClass":
+		return c.secret(node, d)
+	case "v1 ConfigMap":
+		return c.configMap(node, d)
+	case "storage.k8s.io/v1 StorageClass":
 		return nil
 	case "v1 Pod":
 		o := &corev1.Pod{}
@@ -124,8 +129,8 @@ func (c *content) add(node string, at *document) error {
 		o := &storagev1.VolumeAttachment{}
 		return c.object(node, d, o, &o.ObjectMeta, false)
 	}
-	const served = "a manifest holds v1 Pod, PersistentVolume, PersistentVolumeClaim, Secret and List, and " +
-		"storage.k8s.io/v1 CSIDriver and VolumeAttachment"
+	const served = "a manifest holds v1 Pod, PersistentVolume, PersistentVolumeClaim, Secret, ConfigMap and List, " +
+		"and storage.k8s.io/v1 CSIDriver and VolumeAttachment"
 	if meta.APIVersion == "" || meta.Kind == "" {
 		return errors.New("an object without an apiVersion, or without a kind, is not served; " + served)
 	}
@@ -168,6 +173,24 @@ func (c *content) object(node string, d document, o any, m *metav1.ObjectMeta, n
 		return cmp.Or(mistaken(d, reflect.TypeOf(o)), err)
 	}
 	kind := hal.IdentityOf(o).Kind
+	if err := identify(node, kind, m, namespaced); err != nil {
+		return err
+	}
+	if pod, ok := o.(*corev1.Pod); ok && pod.Spec.NodeName == "" {
+		pod.Spec.NodeName = node
+	}
+	c.enter(d, o)
+	return nil
+}
+
+func (c *content) enter(d document, o any) {
+	c.objects = append(c.objects, object{
+		id: hal.IdentityOf(o), value: o, sum: sha256.Sum256(d.json), where: d.where(),
+	})
+}
+
+// identify completes what names an object, and checks it.
+func identify(node, kind string, m *metav1.ObjectMeta, namespaced bool) error {
 	if namespaced && m.Namespace == "" {
 		m.Namespace = "default"
 	}
@@ -177,38 +200,58 @@ func (c *content) object(node string, d document, o any, m *metav1.ObjectMeta, n
 	if m.UID == "" {
 		m.UID = uidOf(node, kind, m.Namespace, m.Name)
 	}
-	if pod, ok := o.(*corev1.Pod); ok && pod.Spec.NodeName == "" {
-		pod.Spec.NodeName = node
-	}
-	c.objects = append(c.objects, object{
-		id: hal.IdentityOf(o), value: o, sum: sha256.Sum256(d.json), where: d.where(),
-	})
 	return nil
 }
 
-func (c *content) secret(d document) error {
+func (c *content) secret(node string, d document) error {
 	var s corev1.Secret
 	if strictly(d.json, &s) != nil {
 		return errors.New("not a valid Secret; " + withheld)
 	}
-	if s.Namespace == "" {
-		s.Namespace = "default"
-	}
-	if checkNames(&s.ObjectMeta, true) != nil {
+	if identify(node, hal.SecretKind, &s.ObjectMeta, true) != nil {
 		return errors.New("not a valid Secret: its name or namespace is not a DNS name")
 	}
 	data := map[string]string{}
 	for k, v := range s.Data {
 		data[k] = string(v)
 	}
-	for k, v := range s.StringData {
-		data[k] = v
+	maps.Copy(data, s.StringData)
+	return c.hold(d, hal.SecretKind, s.ObjectMeta, data)
+}
+
+func (c *content) configMap(node string, d document) error {
+	var m corev1.ConfigMap
+	if err := strictly(d.json, &m); err != nil {
+		return cmp.Or(mistaken(d, reflect.TypeOf(&m)), err)
 	}
-	key := s.Namespace + "/" + s.Name
-	if _, twice := c.secrets[key]; twice {
-		return fmt.Errorf("Secret %s is in this file twice", key)
+	if err := identify(node, hal.ConfigMapKind, &m.ObjectMeta, true); err != nil {
+		return err
 	}
-	c.secrets[key] = hal.NewSecret(data)
+	data := maps.Clone(m.Data)
+	if data == nil {
+		data = map[string]string{}
+	}
+	for k, v := range m.BinaryData {
+		if _, twice := data[k]; twice {
+			return fmt.Errorf("binaryData[%.100s] is in data, too; remove one of them", k)
+		}
+		data[k] = string(v)
+	}
+	return c.hold(d, hal.ConfigMapKind, m.ObjectMeta, data)
+}
+
+// hold enters a Secret or a ConfigMap, and what it holds. Of these the object says no more than that it is there.
+func (c *content) hold(d document, kind string, m metav1.ObjectMeta, data map[string]string) error {
+	o := &hal.Content{Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: string(m.UID)}
+	key := byName(hal.IdentityOf(o))
+	if _, twice := c.held[key]; twice {
+		return fmt.Errorf("%s %s/%s is in this file twice", kind, m.Namespace, m.Name)
+	}
+	if c.held == nil {
+		c.held = map[id]map[string]string{}
+	}
+	c.held[key] = data
+	c.enter(d, o)
 	return nil
 }
 

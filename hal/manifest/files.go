@@ -32,7 +32,8 @@ type state struct {
 	unnamed []string
 	// names in the directory that are no manifest's, sorted; without those that begin with a dot
 	passed []string
-	ledger book // as it was written last
+	ledger book   // as it was written last
+	key    string // of versions
 	// ownTroubles are about own files that a start could not use. A reading reports each until the file is in order.
 	ownTroubles []hal.Trouble
 	files       layer[string, file]
@@ -48,7 +49,6 @@ type state struct {
 	going    map[id]bool                  // of the last run, whose files a first reading has not found
 	keeping  []byte                       // the text that keeps them for the next run
 	wrote    []object                     // what that text says: more than kept until the ledger lists less
-	secrets  layer[string, string]        // namespace/name: file
 	disputes layer[string, []hal.Trouble] // by file: its objects that do not count
 
 	// Made of the files.
@@ -65,7 +65,7 @@ type packCount struct{ living, size int }
 func (s state) begin() state {
 	s.ledger.lines = s.ledger.lines.begin()
 	s.files, s.readings, s.seen = s.files.begin(), s.readings.begin(), s.seen.begin()
-	s.objects, s.secrets, s.disputes = s.objects.begin(), s.secrets.begin(), s.disputes.begin()
+	s.objects, s.disputes = s.objects.begin(), s.disputes.begin()
 	s.holders, s.restless, s.packs, s.litter = s.holders.begin(), s.restless.begin(), s.packs.begin(), s.litter.begin()
 	return s
 }
@@ -74,7 +74,7 @@ func (s state) begin() state {
 func (s state) merge() state {
 	s.ledger.lines = s.ledger.lines.merge()
 	s.files, s.readings, s.seen = s.files.merge(), s.readings.merge(), s.seen.merge()
-	s.objects, s.secrets, s.disputes = s.objects.merge(), s.secrets.merge(), s.disputes.merge()
+	s.objects, s.disputes = s.objects.merge(), s.disputes.merge()
 	s.holders, s.restless, s.packs, s.litter = s.holders.merge(), s.restless.merge(), s.packs.merge(), s.litter.merge()
 	return s
 }
@@ -155,10 +155,9 @@ func with(names []string, name string) []string {
 	return slices.Insert(slices.Clone(names), at, name)
 }
 
-// hasNamesOf reports whether two files are of the same objects and secrets.
+// hasNamesOf reports whether two files are of the same objects.
 func (f file) hasNamesOf(other file) bool {
-	return slices.EqualFunc(f.objects, other.objects, func(a, b object) bool { return a.id == b.id }) &&
-		slices.Equal(f.secrets, other.secrets)
+	return slices.EqualFunc(f.objects, other.objects, func(a, b object) bool { return a.id == b.id })
 }
 
 // keys is what a file has for itself, if it counts.
@@ -166,11 +165,6 @@ func (f file) keys() iter.Seq[id] {
 	return func(yield func(id) bool) {
 		for _, o := range f.objects {
 			if !yield(byName(o.id)) || !yield(byUID(o.id)) {
-				return
-			}
-		}
-		for _, key := range f.secrets {
-			if !yield(id{Kind: "Secret", Name: key}) {
 				return
 			}
 		}

@@ -3,10 +3,9 @@ package manifest
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/volnode/volnode/hal"
 )
 
 // This file spares a start the YAML of what it knows. The form of a text is its documents as JSON. It lies beside the
@@ -34,7 +33,7 @@ func sealOfForm(text sum, documents []byte) []byte {
 
 // formOf is the form of a text that was decoded, nil if it has none: of Secrets there are no copies in packs.
 func formOf(c content, text sum) []byte {
-	if len(c.secrets) > 0 || len(c.objects) == 0 {
+	if len(c.objects) == 0 || slices.ContainsFunc(c.objects, object.isSecret) {
 		return nil
 	}
 	form := make([]byte, sealSize)
@@ -58,7 +57,6 @@ func understand(node string, text sum, form []byte) (c content, ok bool) {
 	if len(form) <= sealSize || string(sealOfForm(text, form[sealSize:])) != string(form[:sealSize]) {
 		return c, false
 	}
-	c.secrets = map[string]hal.Secret{}
 	for r := (formReader{rest: form[sealSize:]}); len(r.rest) > 0; {
 		d := document{number: r.number(), line: r.number()}
 		d.is = metav1.TypeMeta{APIVersion: string(r.text()), Kind: string(r.text())}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -31,13 +32,17 @@ func (r reader) loadKept(s *state) error {
 		return err
 	}
 	s.keeping = data
-	c := content{secrets: map[string]hal.Secret{}}
+	var c content
 	lines, isWhole := summed(data, s.ledger.owner == Owner{})
 	isDamaged := err != nil && !hal.Is(err, syscall.ENOENT) || !isWhole
 	if !isWhole {
 		lines = nil // any of it may be of an object that never was
 	}
 	for line := range bytes.Lines(lines) {
+		if o, is := keptContent(line); is {
+			c.objects = append(c.objects, o)
+			continue
+		}
 		isDamaged = c.add(r.o.NodeName, &document{json: line}) != nil || isDamaged
 	}
 	if isDamaged || len(c.objects) < s.ledger.kept {
@@ -49,6 +54,22 @@ func (r reader) loadKept(s *state) error {
 	}
 	s.kept, s.wrote = c.objects, c.objects
 	return nil
+}
+
+// contentLine is a Secret or a ConfigMap that is kept, without what it holds.
+type contentLine struct {
+	Content id     `json:"content"`
+	Sum     []byte `json:"contentSum"`
+}
+
+// keptContent reads a contentLine.
+func keptContent(line []byte) (object, bool) {
+	var l contentLine
+	if json.Unmarshal(line, &l) != nil || l.Content == (id{}) || len(l.Sum) != sha256.Size {
+		return object{}, false
+	}
+	o := &hal.Content{Kind: l.Content.Kind, Namespace: l.Content.Namespace, Name: l.Content.Name, UID: l.Content.UID}
+	return object{id: l.Content, value: o, sum: [sha256.Size]byte(l.Sum)}, true
 }
 
 // dropSuperseded drops objects from copies that are older than what counted: a kept object has their name or their uid,
@@ -129,7 +150,13 @@ func (r reader) keptUntil(f *finding) (all []object) {
 func (r reader) keepsKept(f *finding, objects []object) bool {
 	var data bytes.Buffer
 	for _, o := range objects {
-		text, err := json.Marshal(o.value)
+		var text []byte
+		var err error
+		if _, is := o.value.(*hal.Content); is {
+			text, err = json.Marshal(contentLine{o.id, o.sum[:]})
+		} else {
+			text, err = json.Marshal(o.value)
+		}
 		if err != nil {
 			continue // it was decoded from JSON
 		}
@@ -188,7 +215,7 @@ func (r reader) holdsBack(f *finding) bool {
 				"that now"
 			fallthrough
 		case f.unconfirmed:
-			this.known, this.objects, this.secrets = false, nil, nil
+			this.known, this.objects = false, nil
 			f.state.put(name, this)
 		default:
 			f.state.forget(name)

@@ -64,6 +64,8 @@ func (e entry) was() dirID {
 type ledgerLine struct {
 	// Owner is in the first line alone.
 	Owner Owner `json:"owner,omitzero"`
+	// Key is that of versions (see versionOf); in the first line alone.
+	Key []byte `json:"key,omitempty"`
 	// LostRecord: the record of what earlier runs knew is lost, or a part of it. Each line repeats it.
 	LostRecord bool `json:"blind,omitempty"`
 	// Kept is how many objects the file of kept objects has at least. Each line repeats it.
@@ -77,6 +79,7 @@ type ledgerLine struct {
 type book struct {
 	isThere    bool // what is in lines may be believed
 	owner      Owner
+	key        string
 	lines      layer[string, entry]
 	lostRecord bool
 	kept       int
@@ -103,7 +106,7 @@ func bookOf(data []byte) book {
 			return book{}
 		}
 		if at == 0 {
-			b.owner = l.Owner
+			b.owner, b.key = l.Owner, string(l.Key)
 		}
 		b.isThere, b.lostRecord, b.kept = true, l.LostRecord, l.Kept
 		maps.Copy(b.lines.base, l.Files)
@@ -203,12 +206,12 @@ func (r reader) lists(f *finding) bool {
 		}
 	}
 	isSame := len(l.Files)+len(l.Gone) == 0 && l.LostRecord == now.lostRecord && l.Kept == now.kept &&
-		now.owner == r.owner
+		now.owner == r.owner && now.key == f.state.key
 	if now.isThere && isSame {
 		f.state.ledger.isLate = false
 		return true
 	}
-	if err := r.writes(&now, l); err != nil {
+	if err := r.writes(&now, l, f.state.key); err != nil {
 		f.state.ledger.size, f.state.ledger.isLate = 0, true
 		f.retry = true
 		f.trouble(hal.Trouble{
@@ -231,7 +234,7 @@ func (r reader) lists(f *finding) bool {
 }
 
 // writes changes the ledger on the disk: by a line with the difference, or as a whole.
-func (r reader) writes(now *book, l ledgerLine) error {
+func (r reader) writes(now *book, l ledgerLine, key string) error {
 	at := path.Join(r.o.CacheDir, ledger)
 	line, err := json.Marshal(l)
 	if err != nil {
@@ -239,8 +242,8 @@ func (r reader) writes(now *book, l ledgerLine) error {
 	}
 	line = append(line, '\n')
 	size, long := now.size+int64(len(line)), int64(len(line)) > now.first/2+moreLines
-	is := now.is
-	if now.is = (hal.Info{}); now.size > 0 && size <= 2*now.first+moreLines && !long && r.ledgerIs() == is {
+	is, appends := now.is, now.key == key && now.size > 0 && size <= 2*now.first+moreLines && !long
+	if now.is = (hal.Info{}); appends && r.ledgerIs() == is {
 		err = r.h.Files.WriteAt(r.call, at, now.size, line)
 		if err == nil {
 			err = r.h.Files.Sync(r.call, at)
@@ -255,14 +258,14 @@ func (r reader) writes(now *book, l ledgerLine) error {
 	for _, name := range l.Gone {
 		delete(all, name)
 	}
-	l.Owner, l.Files, l.Gone = r.owner, all, nil
+	l.Owner, l.Key, l.Files, l.Gone = r.owner, []byte(key), all, nil
 	if line, err = json.Marshal(l); err != nil {
 		return err
 	}
 	line = append(line, '\n')
 	if err = r.keep(ledger, line); err == nil {
 		now.first, now.size, now.is = int64(len(line)), int64(len(line)), r.ledgerIs()
-		now.sum, now.owner = crc32.ChecksumIEEE(line), r.owner
+		now.sum, now.owner, now.key = crc32.ChecksumIEEE(line), r.owner, key
 	}
 	return err
 }

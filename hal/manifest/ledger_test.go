@@ -281,7 +281,7 @@ func TestWhatIsKeptAndWasChangedServesNobody(t *testing.T) {
 func TestAPathThatNobodyCouldLookAtIsNotAccepted(t *testing.T) {
 	w := newWorld(t).put("b.yaml", pod("b"))
 	left := []string{"/root/plugins/publish/pv"}
-	h := hal.Host{Runtime: runtime{w}, Tree: tree{w: w}, Files: files{w}, Watches: watches{w}}
+	h := hal.Host{Runtime: runtime{w}, Machine: &machine{}, Tree: tree{w: w}, Files: files{w}, Watches: watches{w}}
 	c := New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", LeftPods: func() []string { return left }})
 	w.cloud = c
 	c.Watch(w.take)

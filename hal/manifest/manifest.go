@@ -1,7 +1,7 @@
 // Package manifest serves a [hal.Cluster] from a directory of manifests: no API server, no cluster.
 //
 // The directory holds files *.yaml, *.yml and *.json, each with any number of documents: Pod, PersistentVolume,
-// PersistentVolumeClaim, Secret, CSIDriver, VolumeAttachment, and List of these. ConfigMap and StorageClass are passed
+// PersistentVolumeClaim, Secret, ConfigMap, CSIDriver, VolumeAttachment, and List of these. StorageClass is passed
 // over. Names that begin with "." are passed over, and so are, with a word to [Options].Passed, all other names: those
 // that end with "~", sub-directories, and other suffixes. Decoding is strict: an unknown or doubled field is an error,
 // a field without which the API server takes no Pod, PersistentVolume or PersistentVolumeClaim must be there, and one
@@ -24,11 +24,14 @@
 // new file that is cut short such that it is good, or one that is cut exactly between two documents, looks like one
 // that is meant.
 //
-// Secrets are read from the files each time they are used. The copies of files hold the Secrets that the files hold:
-// they are made with mode 0600 in a directory of mode 0700.
+// Secrets and ConfigMaps are read from the files each time they are used. The copies of files hold the Secrets that the
+// files hold: they are made with mode 0600 in a directory of mode 0700.
 package manifest
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -325,8 +328,8 @@ func (c *Cluster) difference(touched map[id]object) hal.Changed {
 		if old, isKnown := c.known[key]; !ok || isKnown && old.sum == o.sum {
 			continue
 		}
-		c.known[key] = o
-		e.Applied = append(e.Applied, o.value)
+		c.known[key] = c.given(o)
+		e.Applied = append(e.Applied, c.known[key].value)
 	}
 	return e
 }
@@ -346,41 +349,86 @@ func (c *Cluster) tell(troubles map[string]hal.Trouble) {
 	c.troubles = troubles
 }
 
+// versionOf is the version of what a Secret or a ConfigMap holds. It is made with a key that lies beside the copies of
+// manifests, since it comes out in places where what a Secret holds must not be guessed.
+func versionOf(key string, sum [sha256.Size]byte) string {
+	h := hmac.New(sha256.New, []byte(key))
+	_, _ = h.Write(sum[:]) // it never fails
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// given is an object as it is handed out.
+func (c *Cluster) given(o object) object {
+	if is, ok := o.value.(*hal.Content); ok {
+		told := *is
+		told.Version = versionOf(c.state.key, o.sum)
+		o.value = &told
+	}
+	return o
+}
+
 // Secret reads a secret out of its manifest, or out of the copy of it if the manifest is bad just then.
 func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, error) {
-	key := namespace + "/" + name
+	data, err := c.held(call, id{Kind: hal.SecretKind, Namespace: namespace, Name: name})
+	return hal.NewSecret(data), err
+}
+
+// ConfigMap reads what a ConfigMap holds, as Secret does.
+func (c *Cluster) ConfigMap(call hal.Call, namespace, name string) (map[string]string, error) {
+	return c.held(call, id{Kind: hal.ConfigMapKind, Namespace: namespace, Name: name})
+}
+
+// held reads what an object holds: out of its manifest as that counts, whose copy has the same. Only if neither is
+// there, somebody has just changed the manifest, and what it says now is the best there is.
+func (c *Cluster) held(call hal.Call, key id) (map[string]string, error) {
 	var file string
+	var counts sum
+	var in string
 	err := c.h.Runtime.Await(background(), func(done func()) {
-		file = c.state.secrets.of(key)
+		if o, ok := c.state.holding(key); ok {
+			f := c.state.files.of(o.file)
+			file, counts, in = o.file, f.sum, f.pack
+		}
 		done()
 	})
 	if err != nil {
-		return hal.Secret{}, c.noSecret(key, syscall.EINTR, "volnode is stopping")
+		return nil, notHeld(key, syscall.EINTR, "volnode is stopping")
 	}
 	if file == "" {
-		return hal.Secret{}, c.noSecret(key, syscall.ENOENT, "no manifest holds it")
+		return nil, notHeld(key, syscall.ENOENT, "no manifest holds it")
 	}
-	r := reader{h: c.h, o: c.o, call: call}
-	copyOf := func(name string) ([]byte, error) { return r.copy(name, "") } // none with a Secret lies in a pack
-	for i, read := range []func(string) ([]byte, error){r.manifest, copyOf} {
-		data, err := read(file)
+	r := reader{h: c.h, o: c.o, call: call, packs: map[string]pack{}}
+	var other []byte
+	for _, read := range []func() ([]byte, error){
+		func() ([]byte, error) { return r.manifest(file) },
+		func() ([]byte, error) { return r.copy(file, in) },
+	} {
+		data, err := read()
 		if err != nil {
 			continue
 		}
-		understand := []func(node, name string, data []byte) (content, error){decodeNew, decode}[i]
-		if content, err := understand(c.o.NodeName, file, data); err == nil {
-			if s, ok := content.secrets[key]; ok {
-				return s, nil
+		if sha256.Sum256(data) != counts {
+			if other == nil {
+				other = data
 			}
+			continue
+		}
+		content, err := decode(c.o.NodeName, file, data)
+		if is, ok := content.held[key]; err == nil && ok {
+			return is, nil
 		}
 	}
-	return hal.Secret{}, c.noSecret(key, syscall.EIO,
-		fmt.Sprintf("volnode can read neither %s nor its last good copy", file))
+	if content, err := decodeNew(c.o.NodeName, file, other); err == nil {
+		if is, ok := content.held[key]; ok {
+			return is, nil
+		}
+	}
+	return nil, notHeld(key, syscall.EIO, fmt.Sprintf("volnode can read neither %s nor its last good copy", file))
 }
 
-func (c *Cluster) noSecret(key string, errno syscall.Errno, detail string) error {
+func notHeld(key id, errno syscall.Errno, detail string) error {
 	return &hal.Error{
-		Op: "secret", Object: key, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: errno,
-		Detail: detail,
+		Op: strings.ToLower(key.Kind[:1]) + key.Kind[1:], Object: key.Namespace + "/" + key.Name, Class: hal.ClassFile,
+		Outcome: hal.NotDone, Errno: errno, Detail: detail,
 	}
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,7 +36,7 @@ func TestObjectsComeOnceAndThenSynced(t *testing.T) {
 		"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":1}}}},
 	{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}]}`)
 	w.put(".hidden.yaml", "{").put("old.yaml~", "{").put("README.md", "{")
-	w.start().expect("applied CSIDriver d.example", "applied PersistentVolume pv",
+	w.start().expect("applied ConfigMap default/x", "applied CSIDriver d.example", "applied PersistentVolume pv",
 		"applied PersistentVolumeClaim ns/claim",
 		"applied Pod default/b", "applied Pod default/c", "synced")
 	w.changed().pass(second).expect()
@@ -201,24 +202,114 @@ func TestACopyTakesNothingOver(t *testing.T) {
 }
 
 func TestSecretsAreReadAtUse(t *testing.T) {
-	w := newWorld(t).put("a.yaml", secretOf("s", "one")).start().expect("synced")
+	w := newWorld(t).put("a.yaml", secretOf("s", "one")).start().expect("applied Secret default/s", "synced")
 	read := func() string {
 		s, err := w.cloud.Secret(hal.Call{}, "default", "s")
 		require.NoError(t, err)
 		return s.Reveal()["password"]
 	}
 	require.Equal(t, "one", read())
-	w.data[dir+"/a.yaml"] = secretOf("s", "two")
+	w.data[dir+"/a.yaml"] = secretOf("s", "half of tw")
+	require.Equal(t, "one", read(), "the copy, as what may be half written does not count")
+	w.put("a.yaml", secretOf("s", "two")).pass(second).expect("applied Secret default/s")
 	require.Equal(t, "two", read())
 	w.data[dir+"/a.yaml"] = "torn: ["
-	require.Equal(t, "one", read(), "the copy")
+	require.Equal(t, "two", read(), "the copy")
+	delete(w.names, cache+"/a.yaml")
+	w.data[dir+"/a.yaml"] = secretOf("s", "three")
+	require.Equal(t, "three", read(), "there is nothing else")
+	w.put("a.yaml", secretOf("s", "three")).pass(second)
 	require.EqualValues(t, 0o600, w.names[cache+"/a.yaml"].Mode)
 	require.EqualValues(t, 0o700, w.names[cache].Mode)
 	_, err := w.cloud.Secret(hal.Call{}, "default", "none")
 	require.ErrorIs(t, err, syscall.ENOENT)
+	w.data[dir+"/a.yaml"] = "torn: ["
 	w.fail["read "+cache+"/a.yaml"] = errno("read", cache, syscall.EIO)
 	_, err = w.cloud.Secret(hal.Call{}, "default", "s")
 	require.ErrorIs(t, err, syscall.EIO)
+}
+
+const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"
+
+func TestConfigMapsAreReadAtUse(t *testing.T) {
+	w := newWorld(t).put("a.yaml", configMap+"data: {a: one}\nbinaryData: {b: AAE=}\n").start()
+	w.expect("applied ConfigMap default/m", "synced")
+	data, err := w.cloud.ConfigMap(hal.Call{}, "default", "m")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"a": "one", "b": "\x00\x01"}, data)
+	_, err = w.cloud.ConfigMap(hal.Call{}, "default", "s")
+	require.ErrorIs(t, err, syscall.ENOENT)
+	_, err = w.cloud.Secret(hal.Call{}, "default", "m")
+	require.ErrorIs(t, err, syscall.ENOENT, "another kind")
+	w.put("a.yaml", configMap).pass(second)
+	data, err = w.cloud.ConfigMap(hal.Call{}, "default", "m")
+	require.NoError(t, err)
+	require.Empty(t, data)
+	for text, why := range map[string]string{
+		configMap + "data: {a: [b]}\n":                      "data",
+		configMap + "data: {a: b}\nbinaryData: {a: AAE=}\n": "binaryData[a] is in data, too",
+		configMap + "---\n" + configMap:                     "ConfigMap default/m is in this file twice",
+		"apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n":   "metadata.name",
+	} {
+		w.put("a.yaml", text).pass(5 * second)
+		require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, why)
+	}
+}
+
+// versions are those that were handed out last, by kind and name.
+func (w *world) versions() map[string]string {
+	all := map[string]string{}
+	for _, e := range w.raw {
+		if c, ok := e.(hal.Changed); ok {
+			for _, o := range c.Applied {
+				if is, ok := o.(*hal.Content); ok {
+					all[is.Kind+" "+is.Name] = is.Version
+				}
+			}
+		}
+	}
+	return all
+}
+
+// A version changes with what an object holds and with nothing else, also over a restart. Who does not have the key
+// can't tell of what it is: the key lies in the ledger.
+func TestVersionsFollowContents(t *testing.T) {
+	w := newWorld(t).put("a.yaml", secretOf("s", "one")).put("b.yaml", configMap).start()
+	first := w.versions()
+	require.Len(t, first, 2)
+	require.Equal(t, first, w.start().versions(), "after a restart")
+	w.put("a.yaml", "# it looks different\n"+secretOf("s", "one")).rm("b.yaml").pass(second)
+	w.put("c.yaml", configMap).pass(second)
+	require.Equal(t, first, w.versions(), "the same in another place")
+	w.put("a.yaml", secretOf("s", "two")).pass(second)
+	second := w.versions()
+	require.NotEqual(t, first["Secret s"], second["Secret s"])
+	require.Equal(t, first["ConfigMap m"], second["ConfigMap m"])
+	require.Equal(t, second, w.start().versions(), "after a restart")
+	delete(w.names, cache+"/"+ledger)
+	delete(w.data, cache+"/"+ledger)
+	third := w.start().versions()
+	require.NotEqual(t, second["Secret s"], third["Secret s"], "with another key")
+	require.Equal(t, third, w.start().versions(), "which is kept")
+
+	other := newWorld(t).put("a.yaml", secretOf("s", "two")).start()
+	require.NotEqual(t, third["Secret s"], other.versions()["Secret s"], "another node has another key")
+}
+
+// What no manifest holds any more, but a bad one may, is kept like other objects, over a restart, too; and no Secret is
+// written down for that.
+func TestContentsAreKept(t *testing.T) {
+	w := newWorld(t).put("a.yaml", secretOf("s", "hunter2hunter2")).put("b.yaml", configMap).start()
+	first := w.versions()
+	w.put("bad.yaml", "{ s m").rm("a.yaml").rm("b.yaml").pass(5 * second)
+	require.NotContains(t, strings.Join(w.events, "\n"), "removed")
+	require.NotContains(t, w.data[cache+"/"+kept], "hunter2hunter2")
+	require.Equal(t, first, w.start().pass(5*second).versions())
+	_, err := w.cloud.Secret(hal.Call{}, "default", "s")
+	require.Error(t, err)
+	w.rm("bad.yaml").pass(5 * second)
+	require.Equal(t, []string{"removed ConfigMap default/m", "removed Secret default/s"},
+		slices.DeleteFunc(w.events, func(e string) bool { return !strings.HasPrefix(e, "removed") }))
 }
 
 // No spelling of a Secret, right or wrong, may show what it holds.

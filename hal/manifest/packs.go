@@ -176,7 +176,9 @@ func (r reader) spares(entries []hal.Entry) (map[string]file, error) {
 
 // groups says which copies are written together. One with a Secret is not: it goes with its manifest.
 func groups(names []string, texts map[string][]byte, s *state) (all [][]string) {
-	isAlone := func(name string) bool { return len(names) <= mostAlone || len(s.files.of(name).secrets) > 0 }
+	isAlone := func(name string) bool {
+		return len(names) <= mostAlone || slices.ContainsFunc(s.files.of(name).objects, object.isSecret)
+	}
 	for _, name := range names {
 		if isAlone(name) {
 			all = append(all, []string{name})

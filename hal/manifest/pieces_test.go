@@ -120,7 +120,7 @@ func TestTheBeginningOfWhatAFileHeldIsNoEdit(t *testing.T) {
 // recalls starts the agent with pods that the journal has a record of.
 func (w *world) recalls(pods ...string) *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
-	h := hal.Host{Runtime: runtime{w}, Tree: tree{w: w}, Files: files{w}, Watches: watches{w}}
+	h := hal.Host{Runtime: runtime{w}, Machine: &machine{}, Tree: tree{w: w}, Files: files{w}, Watches: watches{w}}
 	w.cloud = New(h, Options{
 		Dir: dir, CacheDir: cache, NodeName: "node1",
 		LeftPods: func() []string { return pods },

@@ -470,5 +470,5 @@ func (r reader) absent(f *finding, name string) {
 }
 
 func fileOf(c content, s sum) file {
-	return file{known: true, sum: s, objects: c.objects, secrets: slices.Sorted(maps.Keys(c.secrets))}
+	return file{known: true, sum: s, objects: c.objects}
 }

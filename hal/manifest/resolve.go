@@ -96,7 +96,6 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 		s.objects.set(key, o)
 	}
 	s.kept = r.kept
-	r.secrets()
 	for _, name := range r.names {
 		if s.disputes.drop(name); len(r.disputes[name]) > 0 {
 			s.disputes.set(name, r.disputes[name])
@@ -366,33 +365,11 @@ func (r *resolver) badLost() string {
 	return ""
 }
 
-// secrets says which file holds a secret: the first.
-func (r *resolver) secrets() {
-	s := r.state
-	for _, name := range r.names {
-		for _, key := range slices.Concat(s.files.base[name].secrets, s.files.of(name).secrets) {
-			s.secrets.drop(key)
-		}
-	}
-	for _, name := range r.names {
-		for _, key := range s.files.of(name).secrets {
-			if first, taken := s.secrets.get(key); taken {
-				where := r.o.Dir + "/" + name + ": Secret " + key
-				r.disputes[name] = append(r.disputes[name],
-					hal.Trouble{Where: where, Problem: "is also in " + r.o.Dir + "/" + first +
-						", which counts; remove one of them"})
-				continue
-			}
-			s.secrets.set(key, name)
-		}
-	}
-}
-
 // inOrder sorts objects such that what others refer to comes first.
 func inOrder(objects map[id]object) []id {
 	rank := map[string]int{
-		"CSIDriver": 0, "PersistentVolume": 1, "VolumeAttachment": 2,
-		"PersistentVolumeClaim": 3, "Pod": 4,
+		hal.SecretKind: 0, hal.ConfigMapKind: 1, "CSIDriver": 2, "PersistentVolume": 3, "VolumeAttachment": 4,
+		"PersistentVolumeClaim": 5, "Pod": 6,
 	}
 	return slices.SortedFunc(maps.Keys(objects), func(a, b id) int {
 		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(a.Namespace, b.Namespace),

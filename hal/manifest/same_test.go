@@ -149,7 +149,6 @@ func TestAReadingByNameComesToTheSame(t *testing.T) {
 			all, some := byAll.cloud.(*Cluster), byName.cloud.(*Cluster)
 			require.ElementsMatch(t, slices.Collect(maps.Keys(all.troubles)),
 				slices.Collect(maps.Keys(some.troubles)), at)
-			require.Equal(t, all.state.secrets.base, some.state.secrets.base, at)
 			require.ElementsMatch(t, slices.Collect(maps.Keys(all.known)), slices.Collect(maps.Keys(some.known)), at)
 			some.state.requireIndexed(t, at)
 		}
@@ -235,7 +234,6 @@ func TestAResolutionOfSomeComesToTheSame(t *testing.T) {
 			some, all = some.merge(), all.merge()
 			require.Equal(t, all.objects.base, some.objects.base, at)
 			require.Equal(t, all.kept, some.kept, at)
-			require.Equal(t, all.secrets.base, some.secrets.base, at)
 			require.Equal(t, placesOf(all), placesOf(some), at)
 			for name, f := range all.files.base {
 				require.ElementsMatch(t, f.refused, some.files.base[name].refused, at)
@@ -250,10 +248,8 @@ func (d dice) file() (f file) {
 	for range 1 + d.IntN(2) {
 		if c, err := decode("node1", "x.yaml", []byte(d.document())); err == nil {
 			f.objects = append(f.objects, c.objects...)
-			f.secrets = append(f.secrets, slices.Collect(maps.Keys(c.secrets))...)
 		}
 	}
-	f.secrets = slices.Compact(f.secrets)
 	if d.IntN(5) == 0 {
 		f.problem = "is bad"
 		f.texts = []text{textOf([]byte(d.text()))}

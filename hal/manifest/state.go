@@ -37,17 +37,16 @@ type file struct {
 	was     dirID // of one that is missing: the same, also after a restart
 	sum     sum   // of the content its objects are from
 	objects []object
-	refused []id     // those of them that do not count
-	secrets []string // namespace/name
-	problem string   // why the file itself does not count
-	warning string   // it counts, but has no copy
-	copied  bool     // its copy in the cache directory is of this content
-	pack    string   // where its last copy lies, of this content or not; "" if it is a file of its own
-	alone   bool     // one lies by itself
-	missing bool     // it is not in the directory, which is another one than before
-	going   bool     // it is not there, and is gone if the next reading agrees
-	isGone  bool     // it is gone; it was lost, and what it held may be in a file that is bad
-	changes int      // how many readings in a row have found another content
+	refused []id   // those of them that do not count
+	problem string // why the file itself does not count
+	warning string // it counts, but has no copy
+	copied  bool   // its copy in the cache directory is of this content
+	pack    string // where its last copy lies, of this content or not; "" if it is a file of its own
+	alone   bool   // one lies by itself
+	missing bool   // it is not in the directory, which is another one than before
+	going   bool   // it is not there, and is gone if the next reading agrees
+	isGone  bool   // it is gone; it was lost, and what it held may be in a file that is bad
+	changes int    // how many readings in a row have found another content
 
 	packSize int    // how many copies were written into that pack
 	form     []byte // of that content; nil if there is none, see form.go

@@ -88,10 +88,20 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// machine makes other bytes at each call, in all lives.
+type machine struct{ hal.Machine }
+
+var randoms uint8
+
+func (*machine) Random() [16]byte {
+	randoms++
+	return [16]byte{randoms}
+}
+
 // start is a life of the agent: what it holds in memory is gone, the files are not.
 func (w *world) start() *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
-	h := hal.Host{Runtime: runtime{w}, Tree: tree{w: w}, Files: files{w}, Watches: watches{w}}
+	h := hal.Host{Runtime: runtime{w}, Machine: &machine{}, Tree: tree{w: w}, Files: files{w}, Watches: watches{w}}
 	w.cloud = New(h, Options{
 		Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare },
 		gathers: w.gathers,

@@ -433,7 +433,9 @@ func (h *Host) unmount(at string) error {
 
 type machine struct{}
 
-func (machine) ID() string   { return strings.Repeat("1", 32) }
+func (machine) ID() string       { return strings.Repeat("1", 32) }
+func (machine) Random() [16]byte { return [16]byte{1} }
+
 func (machine) Date() string { return "2026-01-01T00:00:00Z" }
 
 type children struct{}
@@ -447,6 +449,8 @@ func (c cluster) Watch(f func(hal.ClusterEvent)) {
 	f(hal.Changed{Source: "manifest", Applied: c.objects})
 	f(hal.Synced{Source: "manifest"})
 }
+
+func (cluster) ConfigMap(hal.Call, string, string) (map[string]string, error) { return nil, nil }
 
 func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 	return hal.NewSecret(nil), nil

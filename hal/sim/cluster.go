@@ -3,6 +3,8 @@ package sim
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +22,8 @@ type Cluster struct {
 	objects []*clusterObject // in the order of their making
 	sources []hal.Source     // that the agent waits for
 	holding []hal.Source     // that never say Synced until ReleaseSynced
-	secrets []clusterSecret
+	held    []holding        // what Secrets and ConfigMaps hold
+	edits   uint64           // so many times somebody has changed what one holds
 	trouble []hal.Trouble
 	watch   func(hal.ClusterEvent)
 	watcher *incarnation
@@ -53,12 +56,15 @@ type ending struct {
 	at hal.Instant
 }
 
-type clusterSecret struct {
-	name string
+type holding struct {
+	is   *hal.Content
 	data map[string]string
 }
 
-var callSecret = newCallSite("cluster.secret", hal.ClassRPC, false)
+var (
+	callSecret    = newCallSite("cluster.secret", hal.ClassRPC, false)
+	callConfigMap = newCallSite("cluster.configmap", hal.ClassRPC, false)
+)
 
 // ObjectName names an object: kind, namespace and name.
 func ObjectName(o any) string {
@@ -73,6 +79,8 @@ func ObjectName(o any) string {
 		return "csidriver " + o.Name
 	case *storagev1.VolumeAttachment:
 		return "attachment " + o.Name
+	case *hal.Content:
+		return strings.ToLower(o.Kind) + " " + o.Namespace + "/" + o.Name
 	}
 	panic("sim: not an object of the cluster")
 }
@@ -158,26 +166,47 @@ func (cl *Cluster) Delete(objects ...any) {
 	}
 }
 
-// PutSecret makes or changes a secret.
-func (cl *Cluster) PutSecret(namespace, name string, data map[string]string) {
-	cl.DeleteSecret(namespace, name)
-	cl.secrets = append(cl.secrets, clusterSecret{namespace + "/" + name, data})
+// Hold makes or changes what a Secret or a ConfigMap holds, and returns the object to Apply. data is not changed
+// afterwards.
+func (cl *Cluster) Hold(kind, namespace, name string, data map[string]string) *hal.Content {
+	cl.edits++
+	is := &hal.Content{Kind: kind, Namespace: namespace, Name: name, Version: strconv.FormatUint(cl.edits, 10)}
+	is.UID = name + "-" + is.Version
+	at := cl.holds(kind, namespace+"/"+name)
+	if at < 0 {
+		cl.held = append(cl.held, holding{is, data})
+		return is
+	}
+	is.UID = cl.held[at].is.UID
+	cl.held[at] = holding{is, data}
+	return is
 }
 
-// Secret is the data of a secret; nil if there is none. It is not to be changed.
-func (cl *Cluster) Secret(name string) map[string]string {
-	for _, s := range cl.secrets {
-		if s.name == name {
-			return s.data
-		}
+// holds is the index of what an object holds; -1 if there is no such object.
+func (cl *Cluster) holds(kind, name string) int {
+	return slices.IndexFunc(cl.held, func(h holding) bool {
+		return h.is.Kind == kind && h.is.Namespace+"/"+h.is.Name == name
+	})
+}
+
+// Held is what a Secret or a ConfigMap, as namespace/name, holds; nil if there is none. It is not to be changed.
+func (cl *Cluster) Held(kind, name string) map[string]string {
+	if at := cl.holds(kind, name); at >= 0 {
+		return cl.held[at].data
 	}
 	return nil
 }
 
-// DeleteSecret takes a secret away.
-func (cl *Cluster) DeleteSecret(namespace, name string) {
-	cl.secrets = slices.DeleteFunc(cl.secrets,
-		func(s clusterSecret) bool { return s.name == namespace+"/"+name })
+// Drop takes away what a Secret or a ConfigMap, as namespace/name, holds, and returns the object to Delete; nil if
+// there is none.
+func (cl *Cluster) Drop(kind, name string) *hal.Content {
+	at := cl.holds(kind, name)
+	if at < 0 {
+		return nil
+	}
+	is := cl.held[at].is
+	cl.held = slices.Delete(cl.held, at, at+1)
+	return is
 }
 
 // HoldSynced keeps a source from saying Synced, in this life of the agent and later ones, until ReleaseSynced.
@@ -214,15 +243,22 @@ func (cl *Cluster) addSource(s hal.Source) {
 }
 
 func (h hostCluster) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
-	k := h.enter(callSecret, namespace+"/"+name, c, &h.w.menus.read)
+	data, err := h.held(callSecret, hal.SecretKind, c, namespace+"/"+name)
+	return hal.NewSecret(data), err
+}
+
+func (h hostCluster) ConfigMap(c hal.Call, namespace, name string) (map[string]string, error) {
+	return h.held(callConfigMap, hal.ConfigMapKind, c, namespace+"/"+name)
+}
+
+func (h hostCluster) held(at *callSite, kind string, c hal.Call, name string) (map[string]string, error) {
+	k := h.enter(at, name, c, &h.w.menus.read)
 	errno, ok := k.acts()
 	if !ok {
-		return hal.Secret{}, k.done(errno)
+		return nil, k.done(errno)
 	}
-	for _, s := range h.w.Cluster.secrets {
-		if s.name == k.subject.name {
-			return hal.NewSecret(maps.Clone(s.data)), k.done(0)
-		}
+	if data := h.w.Cluster.Held(kind, k.subject.name); data != nil {
+		return maps.Clone(data), k.done(0)
 	}
-	return hal.Secret{}, k.done(syscall.ENOENT)
+	return nil, k.done(syscall.ENOENT)
 }

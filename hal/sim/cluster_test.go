@@ -114,13 +114,13 @@ func TestTheLastThingToldOfAnObjectIsTrue(t *testing.T) {
 
 func TestSecretsAreReadAtUse(t *testing.T) {
 	w := benign(t, sim.Config{})
-	w.Cluster.PutSecret("n", "s", map[string]string{"k": "v"})
+	w.Cluster.Hold(hal.SecretKind, "n", "s", map[string]string{"k": "v"})
 	h := w.Host()
 	w.Do(func() {
 		s, err := h.Cluster.Secret(hal.Call{}, "n", "s")
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"k": "v"}, s.Reveal())
-		w.Cluster.DeleteSecret("n", "s")
+		w.Cluster.Drop(hal.SecretKind, "n/s")
 		_, err = h.Cluster.Secret(hal.Call{}, "n", "s")
 		require.Error(t, err)
 	})

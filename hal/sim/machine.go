@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"fmt"
 	"time"
 )
@@ -9,6 +10,13 @@ import (
 func (w *World) SetMachineID(id string) { w.machineID = id }
 
 type hostMachine struct{ *host }
+
+// Random is other bytes at each call.
+func (h hostMachine) Random() (b [16]byte) {
+	h.w.randoms++
+	binary.LittleEndian.PutUint64(b[:], h.w.randoms)
+	return b
+}
 
 // ID is the machine's id.
 func (h hostMachine) ID() string { return h.w.machineID }

@@ -45,6 +45,8 @@ func kindOf(o any) string {
 		return "claims"
 	case *storagev1.VolumeAttachment:
 		return "attachments"
+	case *hal.Content:
+		return "contents"
 	}
 	return "drivers"
 }

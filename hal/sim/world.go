@@ -47,6 +47,7 @@ type World struct {
 	mounts    *mountTable
 	base      string // the agent's root directory
 	machineID string
+	randoms   uint64 // how often somebody has asked for random bytes
 	boot      *boot
 	inc       *incarnation // the present or last life of the agent
 	start     func(hal.Host)

@@ -177,6 +177,15 @@ func (w cluster) Secret(
 	})
 }
 
+func (w cluster) ConfigMap(
+	c hal.Call, namespace string, name string,
+) (map[string]string, error) {
+	at := Site{"configMap", namespace + "/" + name, hal.ClassRPC, false}
+	return get(w.around, at, c, func() (map[string]string, error) {
+		return w.Cluster.ConfigMap(c, namespace, name)
+	})
+}
+
 type drivers struct {
 	hal.Drivers
 	around Around

@@ -302,7 +302,7 @@ func inlineAsked(r *world.Run, pod *corev1.Pod, v *corev1.Volume, readOnly bool,
 		mount.FsType = *v.CSI.FSType
 	}
 	if ref := v.CSI.NodePublishSecretRef; ref != nil {
-		a.secrets = r.W.Cluster.Secret(pod.Namespace + "/" + ref.Name)
+		a.secrets = r.W.Cluster.Held(hal.SecretKind, pod.Namespace+"/"+ref.Name)
 	}
 	for _, is := range r.Traits[v.CSI.Driver] {
 		a.capability = &csi.VolumeCapability{
@@ -372,7 +372,7 @@ func secretOf(r *world.Run, ref *corev1.SecretReference) map[string]string {
 	if ref == nil {
 		return nil
 	}
-	return r.W.Cluster.Secret(ref.Namespace + "/" + ref.Name)
+	return r.W.Cluster.Held(hal.SecretKind, ref.Namespace+"/"+ref.Name)
 }
 
 // contextOf is the attributes, with what podInfoOnMount asks for.

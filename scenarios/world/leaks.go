@@ -10,14 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/internal/wording"
 	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // Plant puts a secret into the world, and into what must come out nowhere.
 func (r *Run) Plant(namespace, name string, data map[string]string) {
-	r.W.Cluster.PutSecret(namespace, name, data)
+	is := r.W.Cluster.Hold(hal.SecretKind, namespace, name, data)
 	if !r.Files {
+		r.W.Cluster.Apply(is)
 		return
 	}
 	text := "apiVersion: v1\nkind: Secret\nmetadata: {namespace: " + namespace + ", name: " + name + "}\nstringData:\n"
@@ -31,7 +33,10 @@ func (r *Run) Plant(namespace, name string, data map[string]string) {
 
 // Uproots deletes a secret; what was in it must come out nowhere all the same.
 func (r *Run) Uproots(namespace, name string) {
-	r.W.Cluster.DeleteSecret(namespace, name)
+	is := r.W.Cluster.Drop(hal.SecretKind, namespace+"/"+name)
+	if is != nil && !r.Files {
+		r.W.Cluster.Delete(is)
+	}
 	if r.Files {
 		r.Unlinks(lang.ManifestDir + "/secret-" + name + ".yaml")
 	}

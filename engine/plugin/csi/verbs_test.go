@@ -107,7 +107,7 @@ func newNode() *plugintest.Node {
 
 func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	n := newNode()
-	n.World.Cluster.PutSecret("sec", "s", map[string]string{"key": "hunter2"})
+	n.World.Cluster.Hold(hal.SecretKind, "sec", "s", map[string]string{"key": "hunter2"})
 	before := n.Tree("/r")
 	context := core.Param{Name: paramContext, Value: `{"a":"1"}`}
 	secret := core.Param{Name: plugin.ParamSecret, Value: "sec/s"}
@@ -192,7 +192,7 @@ func TestASecretThatIsMissingStopsBeforeAnythingIsMade(t *testing.T) {
 		Reason:  "the volume refers to Secret sec/none, but there is none; add it",
 	}, r)
 	require.Empty(t, n.Calls)
-	n.World.Cluster.PutSecret("sec", "big", map[string]string{"k": strings.Repeat("hunter2", 1000)})
+	n.World.Cluster.Hold(hal.SecretKind, "sec", "big", map[string]string{"k": strings.Repeat("hunter2", 1000)})
 	r = stage(n.HAL(), stageOp(core.Param{Name: plugin.ParamSecret, Value: "sec/big"}))
 	require.Equal(t, hal.NotDone, r.Outcome)
 	require.NotContains(t, r.Reason, "hunter2")

@@ -72,7 +72,8 @@ var sites = map[string]map[string]site{
 		"Unpublish":    {"ControllerUnpublishVolume", `driver + " " + r.GetVolumeId()`, "RPC", true},
 	},
 	"Cluster": {
-		"Secret": {"secret", `namespace + "/" + name`, "RPC", false},
+		"ConfigMap": {"configMap", `namespace + "/" + name`, "RPC", false},
+		"Secret":    {"secret", `namespace + "/" + name`, "RPC", false},
 	},
 }
 
