@@ -84,7 +84,12 @@ var volumeRef = sharingRef("")
 
 // isOpen reports whether what a pod found there may be another thing once all sources are known.
 func isOpen(ref populator.Ref) bool {
-	return ref.Kind == refRung || ref.Kind == populator.RefAttachment
+	switch ref.Kind {
+	case refRung, populator.RefAttachment, populator.RefSecret, populator.RefConfigMap:
+		return true
+	default:
+		return false
+	}
 }
 
 const refRung populator.RefKind = "rung"

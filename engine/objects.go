@@ -29,6 +29,7 @@ type objects struct {
 	claims      map[string]*corev1.PersistentVolumeClaim // by namespace/name
 	drivers     map[string]*storagev1.CSIDriver          // by name
 	attachments map[string]*storagev1.VolumeAttachment   // by name
+	contents    map[populator.Ref]*hal.Content           // Secrets and ConfigMaps
 	users       map[populator.Ref][]core.PodUID          // the pods whose population looked at an object, sorted
 	sharing     map[hal.Key][]sharer                     // the pods that want a rung that is no pod's own, sorted
 	trouble     map[string]hal.Trouble                   // by source and place
@@ -54,7 +55,8 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 		pods: map[core.PodUID]*podEntry{}, named: map[core.PodUID]podName{},
 		volumes: map[string]*corev1.PersistentVolume{}, claims: map[string]*corev1.PersistentVolumeClaim{},
 		drivers: map[string]*storagev1.CSIDriver{}, attachments: map[string]*storagev1.VolumeAttachment{},
-		users: map[populator.Ref][]core.PodUID{}, sharing: map[hal.Key][]sharer{},
+		contents: map[populator.Ref]*hal.Content{},
+		users:    map[populator.Ref][]core.PodUID{}, sharing: map[hal.Key][]sharer{},
 		trouble: map[string]hal.Trouble{}, synced: map[hal.Source]bool{},
 	}
 	o.input = populator.Input{
@@ -63,7 +65,10 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Object:     func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
 		Attachment: func(name string) *storagev1.VolumeAttachment { return o.attachments[name] },
-		Driver:     facts, Config: p.cfg.driver,
+		Held: func(kind, namespace, name string) *hal.Content {
+			return o.contents[populator.Ref{Kind: populator.RefKind(kind), Namespace: namespace, Name: name}]
+		},
+		Driver: facts, Config: p.cfg.driver,
 	}
 	return o
 }
@@ -131,6 +136,9 @@ func (o *objects) put(object any, gone bool) {
 		ref.Kind, isOther = populator.RefObject, put(o.drivers, obj.Name, obj, gone)
 	case *storagev1.VolumeAttachment:
 		ref.Kind, isOther = populator.RefAttachment, put(o.attachments, obj.Name, obj, gone)
+	case *hal.Content:
+		ref.Kind = populator.RefKind(obj.Kind)
+		isOther = put(o.contents, ref, obj, gone)
 	}
 	if isOther {
 		o.changed(ref)
@@ -152,7 +160,7 @@ func (o *objects) putPod(uid core.PodUID, pod *corev1.Pod) {
 
 // put enters or takes away an object and reports whether that changed anything: the same version may come again, and
 // objects are immutable. The end of one that had the name before takes nothing away.
-func put[V comparable](index map[string]V, name string, object V, gone bool) bool {
+func put[K, V comparable](index map[K]V, name K, object V, gone bool) bool {
 	old, known := index[name]
 	if !gone {
 		index[name] = object

@@ -180,6 +180,10 @@ func expectations() []workload.Action {
 		on("expect nothing at PATH", func(t *scene, a []string) string { return t.ExpectNothingAt(a[0]) }),
 		on("expect file FILE in volume VOLUME of pod POD",
 			func(t *scene, a []string) string { return expectFile(t, a[0], a[1], a[2]) }),
+		on("expect file FILE in volume VOLUME of pod POD is TEXT",
+			func(t *scene, a []string) string { return expectText(t, a[0], a[1], a[2], a[3]) }),
+		on("expect no FILE in volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return expectNoFile(t, a[0], a[1], a[2]) }),
 		on("expect volume VOLUME of pod POD STANDING",
 			func(t *scene, a []string) string { return expectVolume(t, a[0], a[1], a[2]) }),
 		on("expect log TEXT", func(t *scene, a []string) string { return expectLog(t, a[0]) }),
@@ -204,7 +208,9 @@ func apply(t *workload.Scene, name, version string) string {
 		if version != "" {
 			t.R.IsEdited = true
 		}
-	case *corev1.Secret:
+	case *corev1.Secret, *corev1.ConfigMap:
+		is, data, _ := world.ContentOf(o)
+		t.R.Holds(is.Kind, is.Namespace, is.Name, data)
 	default:
 		t.R.IsEdited = true
 		t.R.Give(o)

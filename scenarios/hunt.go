@@ -182,7 +182,7 @@ func begin(g *workload.Workload) {
 	one := world.VolumesOfHunts[cases.OneVolume]
 	g.R.Exclusive[one.Driver+"^"+one.Handle] = true
 	for _, name := range []string{"stage", "publish"} {
-		g.R.Plant("default", name, world.SecretsOfHunts[name])
+		g.R.Holds(hal.SecretKind, "default", name, world.SecretsOfHunts[name])
 	}
 	g.R.Leaks = world.LeaksOfHunts
 	g.IsTold = g.Pick("workload.told", "file.example", 0, 1, 1) == 1

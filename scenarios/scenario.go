@@ -119,7 +119,7 @@ func (p Play) Run() StoryResult {
 	}
 	t.W = sim.New(sim.Config{
 		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: lang.RootDir, MoreDir: lang.ManifestDir,
-		Disk: sim.DiskOrdered, DiesAfter: p.IsSteady, Buffers: p.Buffers,
+		Disk: s.Disk(), DiesAfter: p.IsSteady, Buffers: p.Buffers,
 	})
 	defer t.W.Close()
 	t.R = newRun(t.W, engine.Config{
@@ -327,19 +327,19 @@ func (t *scenario) begin() {
 	}
 	var told []map[string]string
 	for _, o := range t.S.Objects {
-		if v, ok := o.Value.(*corev1.Secret); ok {
-			told = append(told, world.ContentOf(v))
-			t.R.Plant(v.Namespace, v.Name, world.ContentOf(v))
+		is, data, ok := world.ContentOf(o.Value)
+		if ok && is.Kind == hal.SecretKind {
+			told = append(told, data)
+		}
+		if ok && o.Version == "" {
+			t.R.Holds(is.Kind, is.Namespace, is.Name, data)
 		}
 	}
 	t.R.Leaks = secrets.Of(told...)
 	for _, o := range t.S.Objects {
-		switch o.Value.(type) {
-		case *corev1.Pod, *corev1.Secret:
-		default:
-			if o.Version == "" {
-				t.R.Give(o.Value)
-			}
+		_, isPod := o.Value.(*corev1.Pod)
+		if _, _, isHeld := world.ContentOf(o.Value); !isPod && !isHeld && o.Version == "" {
+			t.R.Give(o.Value)
 		}
 	}
 	t.W.StartAgent()

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/volnode/volnode/engine/plugin"
@@ -126,6 +127,33 @@ func expectFile(t *workload.Scene, file, volume, name string) string {
 		return why
 	}
 	return expectType(t, u.Path+"/"+file, hal.TypeFile)
+}
+
+// expectText: a container reads a file, all links followed, and finds text.
+func expectText(t *workload.Scene, file, volume, name, text string) string {
+	u, why := t.Use(volume, name)
+	if why != "" {
+		return why
+	}
+	switch info, there := t.W.Found(u.Path + "/" + file); {
+	case !there:
+		return u.Path + "/" + file + " leads nowhere"
+	case info.Type != hal.TypeFile:
+		return u.Path + "/" + file + " is a " + info.Type.String()
+	}
+	if is := string(t.W.ReadFile(u.Path + "/" + file)); is != text {
+		return fmt.Sprintf("%s/%s is %q", u.Path, file, is)
+	}
+	return ""
+}
+
+// expectNoFile: there is no such name in a volume, not even of a link that leads nowhere.
+func expectNoFile(t *workload.Scene, file, volume, name string) string {
+	u, why := t.Use(volume, name)
+	if why != "" {
+		return why
+	}
+	return t.ExpectNothingAt(u.Path + "/" + file)
 }
 
 func expectType(t *workload.Scene, path string, want hal.FileType) string {

@@ -3,7 +3,6 @@ package plugin
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"path"
 	"strings"
 )
 
@@ -116,25 +115,6 @@ func PodPlace(root, uid, directory, volume string) Place {
 
 // EmptyDirPlace is where an emptyDir is.
 func EmptyDirPlace(root, uid, volume string) Place { return PodPlace(root, uid, emptyDirPod, volume) }
-
-// EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under
-// a name that no volume has.
-func EmptyDirTrash(dir string) string {
-	parent, name := path.Split(dir)
-	return parent + "." + name + trashSuffix
-}
-
-const trashSuffix = ".deleting"
-
-// EmptyDirTrashed is the name of the volume that a directory of emptyDirs is, or was before it was moved to its trash.
-func EmptyDirTrashed(name string) string {
-	if inner, ok := strings.CutPrefix(name, "."); ok {
-		if volume, ok := strings.CutSuffix(inner, trashSuffix); ok {
-			return volume
-		}
-	}
-	return name
-}
 
 // PodAt returns the uid of the pod whose volumes are at or below a name under root. Where the name does not say whose
 // they are, as that of all pods or of a raw block volume, it returns the name itself; "" where only what pods share

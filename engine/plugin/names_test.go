@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/op"
 )
 
 func TestNamesThatAreRefused(t *testing.T) {
@@ -51,7 +53,7 @@ func TestLayoutIsTheKubelets(t *testing.T) {
 	require.Equal(t, "/r/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1",
 		BlockPublishPlace("/r", "u1", "pv1").Path)
 	require.Equal(t, "/r/pods/u1/volumes/kubernetes.io~empty-dir/v", EmptyDirPlace("/r", "u1", "v").Path)
-	require.NotEmpty(t, BadVolumeName(path.Base(EmptyDirTrash("/r/v"))))
+	require.NotEmpty(t, BadVolumeName(path.Base(op.TrashOf("/r/v"))))
 }
 
 func FuzzEscapeIsInjective(f *testing.F) {

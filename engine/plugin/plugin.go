@@ -59,10 +59,19 @@ type Volume struct {
 	Config DriverConfig
 	// Attachment is the VolumeAttachment of the volume on this node; nil if there is none, or if it is not known yet.
 	Attachment *storagev1.VolumeAttachment
+	// Contents finds the Secrets and ConfigMaps that the volume is made of.
+	Contents Contents
 	// IsComplete: every source has said all that it knows, so what is not known is not there.
 	IsComplete bool
 	// Registered names the drivers that are registered, sorted, for the problem that says that this one is not.
 	Registered []string
+}
+
+// Contents finds Secrets and ConfigMaps. A pod is populated again when one changes that was asked for, or that was not
+// there.
+type Contents interface {
+	// Content returns nil if it is not known.
+	Content(kind, namespace, name string) *hal.Content
 }
 
 // Sorted sorts parameters by name. Empty values stay, so that one that comes or goes is a change like any other.

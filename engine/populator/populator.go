@@ -27,6 +27,8 @@ type Input struct {
 	Object func(driver string) *storagev1.CSIDriver
 	// Attachment finds a VolumeAttachment by its name.
 	Attachment func(name string) *storagev1.VolumeAttachment
+	// Held finds what is known of a Secret or a ConfigMap.
+	Held func(kind, namespace, name string) *hal.Content
 	// IsComplete: see [plugin.Volume].
 	IsComplete bool
 	Driver     func(driver string) *plugin.DriverFacts // nil until it is registered
@@ -56,12 +58,15 @@ const (
 	RefDriver RefKind = "driver" // a registration
 
 	RefAttachment RefKind = "VolumeAttachment"
+
+	RefSecret    RefKind = hal.SecretKind
+	RefConfigMap RefKind = hal.ConfigMapKind
 )
 
 // Ref is something that was consulted, whether it was found or not: when it changes, the pod is to be populated again.
 type Ref struct {
 	Kind            RefKind
-	Namespace, Name string // Namespace only of claims
+	Namespace, Name string // Namespace of claims, Secrets and ConfigMaps only
 }
 
 // Volume is one used volume of the pod: its rungs, top first, or a problem.
@@ -148,7 +153,7 @@ func (p *populator) consult(kind RefKind, namespace, name string) {
 func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	v := plugin.Volume{
 		Root: p.Root, NodeName: p.NodeName, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
-		Registered: p.Registered,
+		Registered: p.Registered, IsComplete: p.IsComplete, Contents: p,
 	}
 	result := Volume{Name: spec.Name, Problem: u.problem}
 	if result.Problem == nil {
@@ -203,7 +208,13 @@ func (p *populator) driver(v *plugin.Volume) {
 	}
 	attachment := plugin.AttachmentName(handle, name, p.NodeName)
 	p.consult(RefAttachment, "", attachment)
-	v.Attachment, v.IsComplete = p.Attachment(attachment), p.IsComplete
+	v.Attachment = p.Attachment(attachment)
+}
+
+// Content finds a Secret or a ConfigMap: see [plugin.Contents].
+func (p *populator) Content(kind, namespace, name string) *hal.Content {
+	p.consult(RefKind(kind), namespace, name)
+	return p.Held(kind, namespace, name)
 }
 
 // conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of

@@ -16,6 +16,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/internal/wording"
 )
 
@@ -57,6 +58,7 @@ func (o *objects) input(pod *corev1.Pod) Input {
 		Root:    "/r", NodeName: "node1", Pod: pod,
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
+		Held:       func(string, string, string) *hal.Content { return nil },
 		Attachment: func(string) *storagev1.VolumeAttachment { return nil },
 		Object:     func(name string) *storagev1.CSIDriver { return o.drivers[name] },
 		Driver:     func(name string) *plugin.DriverFacts { return o.facts[name] },

@@ -79,6 +79,10 @@ func ObjectName(o any) string {
 		return "csidriver " + o.Name
 	case *storagev1.VolumeAttachment:
 		return "attachment " + o.Name
+	case *corev1.Secret:
+		return "secret " + o.Namespace + "/" + o.Name
+	case *corev1.ConfigMap:
+		return "configmap " + o.Namespace + "/" + o.Name
 	case *hal.Content:
 		return strings.ToLower(o.Kind) + " " + o.Namespace + "/" + o.Name
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -19,7 +20,8 @@ func (w *World) WriteManifest(path string, data []byte) {
 		w.WriteFile(path, data)
 		return
 	}
-	torn := append(slices.Clone(data[:len(data)/2]), tornEnd...)
+	w.tears++ // no two torn texts are equal: who is half done with one does not finish another
+	torn := fmt.Appendf(slices.Clone(data[:len(data)/2]), "%s%d", tornEnd, w.tears)
 	w.WriteFile(path, torn)
 	w.torn++
 	w.finishesManifest(path, torn, data, w.time(siteManifest, path, time.Second, outageMost))

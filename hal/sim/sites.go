@@ -76,7 +76,8 @@ func Sites() []Site {
 		callControllerUnpublish)
 	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps,
 		callControllerCaps)
-	add(read, callConnect, callSecret, callConfigMap, callTable, callAt, callWithin, callLiving, callRead, callReadAt)
+	add(read, callConnect, callSecret, callConfigMap, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
+		callReadlink)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
@@ -84,7 +85,7 @@ func Sites() []Site {
 			sites[i].Menus = append(sites[i].Menus, netMount)
 		}
 	}
-	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename)
+	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
 	add(helper, callFind, callMake)

@@ -270,6 +270,19 @@ func (w *World) ReadFile(path string) []byte {
 	return at.n.file.read()
 }
 
+// Found is what a path leads to, all links and mounts followed; false if it leads nowhere.
+func (w *World) Found(path string) (hal.Info, bool) {
+	at, _, errno := w.look(path, walkAll)
+	if errno != 0 {
+		return hal.Info{}, false
+	}
+	info := hal.Info{Type: at.n.kind, Inode: at.n.inode, Mode: at.n.mode, Device: at.n.sb.dev, Mount: at.m.id}
+	if at.n.file != nil {
+		info.Size = at.n.file.size
+	}
+	return info, true
+}
+
 // FileText is what was written to a file, without holes; "" if there is none.
 func (w *World) FileText(path string) string {
 	at, _, errno := w.look(path, walkAll)

@@ -66,6 +66,7 @@ type World struct {
 	hadForeign bool     // some mount was a stray
 	denied     []denial // directories that can't be listed, and files that can't be read
 	torn       int      // manifests that are half written
+	tears      int      // how many were, so far
 	trap       string   // the call behind whose next answer the agent's code panics: see SetTrap
 	shares     []*share // that are no volume's
 	isLooking  bool     // somebody looks who waits for no server

@@ -107,7 +107,6 @@ var Reasons = map[Item]string{
 	{"site", "csi.plugin-capabilities"}:     "the engine asks for the node's capabilities only",
 	{"site", "csi.probe"}: "the engine asks a driver for its name and its node, which proves as " +
 		"much as a probe",
-	{"site", "cluster.configmap"}: "no source that volnode serves is made of a ConfigMap",
 	{"site", "mounts.bind"}: "the engine binds nothing: drivers bind, and a hostPath is used " +
 		"where it is",
 }

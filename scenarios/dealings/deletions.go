@@ -9,7 +9,7 @@ import (
 
 	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/identity"
-	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/lang"
@@ -173,7 +173,7 @@ func Deletes(r *world.Run, e *sim.Effect) {
 		delete(r.Announced.Paths, e.Path)
 		delete(r.Announced.Taken, e.Path)
 	case sim.EffectRenamed, sim.EffectUnmount, sim.EffectRemovedTree:
-		if plugin.EmptyDirTrashed(name) == name { // what is in the trash was judged when it was moved there
+		if op.Trashed(name) == name { // what is in the trash was judged when it was moved there
 			unannounced(r, e, e.Path)
 		}
 	default:

@@ -60,7 +60,6 @@ func Effect(r *world.Run, e sim.Effect) {
 		count(r, &e)
 		leaves(r, &e)
 		keeps(r, &e)
-		r.Removes(&e)
 		removed(r, &e)
 		dealings.Deletes(r, &e)
 	case sim.EffectAgentDied:
@@ -85,6 +84,7 @@ func Effect(r *world.Run, e sim.Effect) {
 		nodeUp(r)
 	default:
 	}
+	r.Sees(&e)
 }
 
 // driverUp: a version of a driver that gains or loses SINGLE_NODE_MULTI_WRITER wants its volumes in another access
@@ -440,7 +440,7 @@ func removed(r *world.Run, e *sim.Effect) {
 			return
 		}
 	}
-	if e.Kind == sim.EffectRemovedTree && !strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
+	if m, _ := world.DirectoryAt(e.Path); e.Kind == sim.EffectRemovedTree && m == nil {
 		r.Fail("S1", e.Kind.String(), e.Path,
 			"the agent deletes everything below "+e.Path+", which is no volume that it may delete")
 	}

@@ -2,9 +2,10 @@ package judges
 
 import (
 	"fmt"
-	"path"
+	"slices"
 	"strings"
 
+	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/lang"
@@ -13,7 +14,8 @@ import (
 
 // Loses notes that a pod has lost what a volume held: it must say so as long as the pod is there.
 func Loses(r *world.Run, p *world.Pod, at string) {
-	if !p.IsRunning {
+	isOf := func(u world.Use) bool { return u.Path == at && !u.HoldsData() }
+	if !p.IsRunning || slices.ContainsFunc(p.Given, isOf) { // what it held is made again
 		return
 	}
 	r.LosesBlocks(p)
@@ -36,9 +38,11 @@ func madeRight(r *world.Run, e *sim.Effect) {
 	if !there || kind != hal.TypeDirectory {
 		return
 	}
-	want := uint32(0o750)
-	if strings.HasSuffix(path.Dir(e.Path), "/kubernetes.io~empty-dir") {
-		want = 0o777
+	want := uint32(op.ParentMode)
+	if m, isWithin := world.DirectoryAt(e.Path); isWithin {
+		return // it is a part of what a volume holds
+	} else if m != nil {
+		want = m.Mode
 	}
 	r.Judges("S29")
 	if mode != want {

@@ -69,6 +69,9 @@ func (p *parser) object(text string) error {
 	case "v1 Secret":
 		o := &corev1.Secret{}
 		value, about = o, &o.ObjectMeta
+	case "v1 ConfigMap":
+		o := &corev1.ConfigMap{}
+		value, about = o, &o.ObjectMeta
 	case "storage.k8s.io/v1 CSIDriver":
 		o := &storagev1.CSIDriver{}
 		value, about = o, &o.ObjectMeta
@@ -76,8 +79,8 @@ func (p *parser) object(text string) error {
 		o := &storagev1.VolumeAttachment{}
 		value, about = o, &o.ObjectMeta
 	default:
-		const are = "an object of a scenario is a v1 Pod, PersistentVolume, PersistentVolumeClaim or Secret, or a " +
-			"storage.k8s.io/v1 CSIDriver or VolumeAttachment"
+		const are = "an object of a scenario is a v1 Pod, PersistentVolume, PersistentVolumeClaim, Secret or ConfigMap, " +
+			"or a storage.k8s.io/v1 CSIDriver or VolumeAttachment"
 		if meta.APIVersion == "" || meta.Kind == "" {
 			return p.errorf("an object without an apiVersion, or without a kind; %s", are)
 		}
@@ -100,11 +103,8 @@ func (p *parser) decode(text string, into any) error {
 // add enters an object of the scenario, complete.
 func (p *parser) add(value any, about *metav1.ObjectMeta) error {
 	p.complete(value, about)
-	o := Object{Line: p.line, Version: about.Annotations[versionAnnotation], Value: value}
-	if s, ok := value.(*corev1.Secret); ok {
-		o.Name = "secret " + s.Namespace + "/" + s.Name
-	} else {
-		o.Name = sim.ObjectName(value)
+	o := Object{
+		Line: p.line, Name: sim.ObjectName(value), Version: about.Annotations[versionAnnotation], Value: value,
 	}
 	for _, other := range p.s.Objects {
 		if other.Name == o.Name && other.Version == o.Version {
@@ -139,6 +139,14 @@ func (p *parser) complete(value any, about *metav1.ObjectMeta) {
 	if about.Namespace == "" {
 		about.Namespace = DefaultNamespace
 	}
+}
+
+// Disk is the disk of the node.
+func (s *Scenario) Disk() sim.Disk {
+	if s.IsXFS {
+		return sim.DiskEager
+	}
+	return sim.DiskOrdered
 }
 
 // Object returns an object by name and version; nil if there is none.

@@ -211,7 +211,8 @@ func (p *parser) oneOf(word, is string, names []string) error {
 var kindsOfObjects = map[string]string{
 	"pod": "pod default/web uses scratch", "pv": "volume vol-a of disk.example", "pvc": "volume vol-a of disk.example",
 	"csidriver": "volume vol-a of disk.example", "attachment": "a manifest of a VolumeAttachment behind a line ---",
-	"secret": "a manifest of a Secret behind a line ---",
+	"secret":    "a manifest of a Secret behind a line ---",
+	"configmap": "a manifest of a ConfigMap behind a line ---",
 }
 
 // mayBe reports whether a line or manifest that is bad may make what has a name: then it is not said to be missing,

@@ -74,6 +74,7 @@ type Scenario struct {
 	Head    []string // the comments, without #
 	Runtime bool
 	Files   bool
+	IsXFS   bool // the node's disk
 	Stuck   bool
 	Drivers []sim.DriverSpec
 	Absent  map[string]bool // drivers that are not installed before a statement starts them
@@ -211,6 +212,8 @@ func (p *parser) statement(line string) error {
 		return p.journal(words[1:])
 	case "objects":
 		return p.choice(words, "objects from files", "objects from stream", &p.s.Files)
+	case "disk":
+		return p.choice(words, "disk xfs", "disk ext4", &p.s.IsXFS)
 	case "end":
 		return p.choice(words, "end stuck", "end calm", &p.s.Stuck)
 	case "driver":

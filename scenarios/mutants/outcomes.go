@@ -100,7 +100,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"a mount below an emptyDir is deleted through", "S1, laws 7.3, kubernetes#37698",
-		"engine/plugin/emptydir.clearMounts",
+		"engine/op.Directory.clearMounts",
 		"if len(below) > 0 {", "if false {",
 	},
 	{
@@ -111,7 +111,7 @@ var outcomes = []Mutant{
 		}`, "",
 	},
 	{
-		"what a start finds of a deletion is left", "L1", "engine/plugin/emptydir.tearDown",
+		"what a start finds of a deletion is left", "L1", "engine/op.Directory.Remove",
 		`if more, err := deleteTree(h, c, trash, until); more || err != nil {
 			return leftover(more, err)
 		}
@@ -119,14 +119,14 @@ var outcomes = []Mutant{
 		"err := h.Tree.Rename",
 	},
 	{
-		"what is left of a deletion stays under the pod that comes again", "L1", "engine/plugin/emptydir.clearTrash",
+		"what is left of a deletion stays under the pod that comes again", "L1", "engine/op.Directory.ClearTrash",
 		`if o.First {
 			return "", false`, `if o.ID > 0 {
 			return "", false`,
 	},
 	{
 		"a deletion is one operation, however long",
-		"a stop waits for no operation", "engine/plugin/emptydir.deleteTree",
+		"a stop waits for no operation", "engine/op.deleteTree",
 		"if !more || err != nil || now >= until {", "if !more || err != nil {",
 	},
 	{
@@ -188,8 +188,8 @@ var outcomes = []Mutant{
 	},
 	{
 		"what is mounted on an emptyDir is always ours", "laws 7.3, kubernetes#122114",
-		"engine/plugin/emptydir.own",
-		`return m.Fingerprint() == o.Fingerprint || m.FSType == "tmpfs" && m.Source == source`,
+		"engine/op.Directory.owns",
+		`return m.Fingerprint() == o.Fingerprint || m.FSType == "tmpfs" && m.Source == d.Source`,
 		`return m.ID != 0 || o.Key != ""`,
 	},
 	{
@@ -221,9 +221,9 @@ var outcomes = []Mutant{
 		"",
 	},
 	{
-		"an emptyDir in memory is left on the disk", "S21, K:G97", "engine/plugin/emptydir.setUp",
-		"if mounted != inMemory || mounted && !own(o, top) {",
-		"if mounted && !inMemory || mounted && !own(o, top) {",
+		"an emptyDir in memory is left on the disk", "S21, K:G97", "engine/op.Directory.Make",
+		"if mounted != d.InMemory || mounted && !d.owns(o, top) {",
+		"if mounted && !d.InMemory || mounted && !d.owns(o, top) {",
 	},
 	{
 		"NOT_FOUND ends a teardown though a setup may act", "S8, laws 3.3, kubernetes#82492",

@@ -3,7 +3,7 @@ package mutants
 // vandals is engines that do not mind what somebody does to the directories of pods, or make or delete them wrong.
 var vandals = []Mutant{
 	{
-		"an emptyDir is up whatever is at its path", "S14, S29", "engine/plugin/emptydir.setUp",
+		"an emptyDir is up whatever is at its path", "S14, S29", "engine/op.Directory.Make",
 		"if !mounted && seen.Type != hal.TypeDirectory {", "if o.ID == 0 {",
 	},
 	{
@@ -45,8 +45,8 @@ var vandals = []Mutant{
 		"if at == dir {", "if mode != 0 {",
 	},
 	{
-		"an emptyDir is for root alone", "S29, K:G97", "engine/plugin/emptydir.setUp",
-		"op.Mkdirs(h, c, dir, 0o777)", "op.Mkdirs(h, c, dir, 0o750)",
+		"an emptyDir is for root alone", "S29, K:G97", "engine/plugin/emptydir.directory",
+		"Mode: 0o777", "Mode: 0o750",
 	},
 	{
 		"what is left of a target goes with all in it", "S1", "engine/op.Remove",

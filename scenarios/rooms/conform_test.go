@@ -40,6 +40,7 @@ func TestVolumesConform(t *testing.T) {
 				for name, newWorld := range backends.All {
 					w := newWorld()
 					h := w.Host()
+					h.Cluster = objects{}
 					w.Do(func() { said[name] = lives(t, &h, w.Dir(), v.Source) })
 					w.Close()
 				}
@@ -60,11 +61,24 @@ func TestVolumesConform(t *testing.T) {
 	require.Positive(t, tried)
 }
 
+// objects has all Secrets and ConfigMaps that anybody asks for.
+type objects struct{ hal.Cluster }
+
+var held = map[string]string{"key": "of", "version": "one"}
+
+func (objects) Content(kind, namespace, name string) *hal.Content {
+	return &hal.Content{Kind: kind, Namespace: namespace, Name: name, UID: "u", Version: "1"}
+}
+
+func (objects) Secret(hal.Call, string, string) (hal.Secret, error) { return hal.NewSecret(held), nil }
+
+func (objects) ConfigMap(hal.Call, string, string) (map[string]string, error) { return held, nil }
+
 // lives takes a volume up and down and tells what each verb said, without what differs between two nodes.
 func lives(t *testing.T, h *hal.Host, root string, src corev1.VolumeSource) (said []string) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
 	rungs, problem := kinds.All().Ladder(nil, plugin.Volume{
-		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: src},
+		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: src}, Contents: objects{},
 	})
 	require.Nil(t, problem)
 	prints, facts := map[hal.Key]string{}, map[hal.Key][]core.Fact{}

@@ -6,9 +6,10 @@ import (
 	"github.com/volnode/volnode/scenarios/rooms/csi"
 	"github.com/volnode/volnode/scenarios/rooms/emptydir"
 	"github.com/volnode/volnode/scenarios/rooms/hostpath"
+	"github.com/volnode/volnode/scenarios/rooms/projected"
 	"github.com/volnode/volnode/scenarios/world"
 )
 
 func init() {
-	world.Rooms = []*world.Room{csi.Room(), emptydir.Room(), hostpath.Room()}
+	world.Rooms = append([]*world.Room{csi.Room(), emptydir.Room(), hostpath.Room()}, projected.Rooms()...)
 }

@@ -40,6 +40,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S17", "no log, journal, status, wait or trace shows a secret, whole, in part or encoded, or a character that " +
 		"a terminal obeys"},
 	{"S18", "each path has at most one mount of the agent"},
+	{"S20", "who reads files made of Secrets and ConfigMaps finds those of one version of each, all of them; in the end " +
+		"the present one"},
 	{"S21", "the agent reports a pod ready only if its volumes are there as the pod asks (S19: read-only or not)"},
 	{"S22", "the agent tears nothing down before every source has said all it knows, and nothing of a pod that was " +
 		"wanted all along"},

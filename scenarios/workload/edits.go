@@ -203,8 +203,8 @@ func (t *Scene) renameFile(name, to string) string {
 // DeleteObject deletes an object of the scenario.
 func (t *Scene) DeleteObject(name string) string {
 	object := t.S.Object(name, "")
-	if secret, is := object.(*corev1.Secret); is {
-		t.R.Uproots(secret.Namespace, secret.Name)
+	if is, _, ok := world.ContentOf(object); ok {
+		t.R.Drops(is.Kind, is.Namespace, is.Name)
 	} else {
 		t.R.Take(object)
 	}

@@ -2,58 +2,11 @@ package world
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/volnode/volnode/engine"
-	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/internal/wording"
-	"github.com/volnode/volnode/scenarios/lang"
 )
-
-// Plant puts a secret into the world, and into what must come out nowhere.
-func (r *Run) Plant(namespace, name string, data map[string]string) {
-	is := r.W.Cluster.Hold(hal.SecretKind, namespace, name, data)
-	if !r.Files {
-		r.W.Cluster.Apply(is)
-		return
-	}
-	text := "apiVersion: v1\nkind: Secret\nmetadata: {namespace: " + namespace + ", name: " + name + "}\nstringData:\n"
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		text += "  " + key + ": " + strconv.Quote(data[key]) + "\n"
-	}
-	file := lang.ManifestDir + "/secret-" + name + ".yaml"
-	r.Written[file] = text
-	r.W.WriteFile(file, []byte(text))
-}
-
-// Uproots deletes a secret; what was in it must come out nowhere all the same.
-func (r *Run) Uproots(namespace, name string) {
-	is := r.W.Cluster.Drop(hal.SecretKind, namespace+"/"+name)
-	if is != nil && !r.Files {
-		r.W.Cluster.Delete(is)
-	}
-	if r.Files {
-		r.Unlinks(lang.ManifestDir + "/secret-" + name + ".yaml")
-	}
-}
-
-// ContentOf is what a Secret of a scenario holds. One without a value has the mark.
-func ContentOf(s *corev1.Secret) map[string]string {
-	data := map[string]string{}
-	for key, value := range s.Data {
-		data[key] = string(value)
-	}
-	maps.Copy(data, s.StringData)
-	if len(data) == 0 {
-		data["mark"] = SecretMark
-	}
-	return data
-}
 
 // Reveals is S17 of a text that people read: it has no secret, and nothing that a terminal obeys.
 func (r *Run) Reveals(site, object, text string) {

@@ -20,8 +20,8 @@ type RoomRun interface {
 	Told(r *Run, p *Pod, object *corev1.Pod)
 	// Stepped judges what core believes, after each of its steps.
 	Stepped(r *Run)
-	// Removes judges an effect that takes a name away.
-	Removes(r *Run, e *sim.Effect)
+	// Sees judges an effect.
+	Sees(r *Run, e *sim.Effect)
 	// LetsIn judges that the engine reports a pod ready; false if its containers must not start.
 	LetsIn(r *Run, p *Pod) bool
 	// Refuses reports whether the agent must refuse a volume of a pod as it is now.
@@ -49,8 +49,8 @@ func (PlainRun) Told(*Run, *Pod, *corev1.Pod) {}
 // Stepped judges nothing.
 func (PlainRun) Stepped(*Run) {}
 
-// Removes judges nothing.
-func (PlainRun) Removes(*Run, *sim.Effect) {}
+// Sees judges nothing.
+func (PlainRun) Sees(*Run, *sim.Effect) {}
 
 // LetsIn lets all pods in.
 func (PlainRun) LetsIn(*Run, *Pod) bool { return true }
@@ -104,11 +104,11 @@ func RareRooms() []*Room {
 	return slices.DeleteFunc(slices.Clone(Rooms), func(m *Room) bool { return m.Rare.Plan == nil })
 }
 
-// BeginRooms makes what the host has of each source before the first pod comes.
+// BeginRooms makes what there is of each source before the first pod comes.
 func BeginRooms(g Planner) {
 	for _, m := range Rooms {
-		if m.Rare.Begin != nil {
-			m.Rare.Begin(g)
+		if m.Begin != nil {
+			m.Begin(g)
 		}
 	}
 }
@@ -118,9 +118,9 @@ func (r *Run) IsRefused(p *Pod) bool {
 	return slices.ContainsFunc(r.Rooms, func(m RoomRun) bool { return m.Refuses(r, p) })
 }
 
-// Removes has each source judge an effect that takes a name away.
-func (r *Run) Removes(e *sim.Effect) {
+// Sees has each source judge an effect.
+func (r *Run) Sees(e *sim.Effect) {
 	for _, m := range r.Rooms {
-		m.Removes(r, e)
+		m.Sees(r, e)
 	}
 }

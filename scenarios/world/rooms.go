@@ -25,11 +25,15 @@ type Room struct {
 	Hunted Hunted
 	// Rare are those of which few pods of a hunt have one. The zero value is none.
 	Rare Rare
+	// Begin makes what there is before the first pod of a hunt comes, nil for nothing.
+	Begin func(g Planner)
 	// New makes what a run notes of the source, and judges. nil if that is nothing.
 	New func() RoomRun
 	// Path is where the containers of a pod find a volume, in a place that is the pod's own; "" if nothing can be there.
 	// nil if volumes of the source have no such place.
 	Path func(uid, volume string) string
+	// Mode is that of a volume's directory; 0 if it is as those above.
+	Mode uint32
 	// Use is how containers use a volume of a source that has no Path, or of which more is to be said; false if that
 	// can't be told. nil is the path alone.
 	Use func(v Claimed) (Use, bool)
@@ -70,8 +74,6 @@ type HuntedShape struct {
 type Rare struct {
 	// Name is what pods call it.
 	Name string
-	// Begin makes what the host has before the first pod comes, nil for nothing.
-	Begin func(g Planner)
 	// Plan draws which volume pod i has, from 1, and what happens to it.
 	Plan func(g Planner, m *Room, i int, name string) (which uint8)
 	// Volume is that volume. edited is what somebody has edited it to since, 0 for nothing.
@@ -162,6 +164,18 @@ func RoomOf(kind core.Kind) *Room {
 	return nil
 }
 
+// DirectoryAt is the source whose volume is a directory, with a Mode, at a path below a pod's, or that has the path
+// within; nil if there is none.
+func DirectoryAt(path string) (m *Room, isWithin bool) {
+	_, rest, _ := strings.Cut(path, "/volumes/")
+	parts := strings.Split(rest, "/")
+	at := slices.IndexFunc(Rooms, func(m *Room) bool { return m.Mode != 0 && m.Source.Directory() == parts[0] })
+	if at < 0 || len(parts) < 2 {
+		return nil, false
+	}
+	return Rooms[at], len(parts) > 2
+}
+
 // OwnPath is the Path of the volume that a rung's key names, if it is of such a source: KIND/UID/VOLUME; else "".
 func OwnPath(key hal.Key) string {
 	kind, rest, _ := strings.Cut(string(key), "/")
@@ -175,6 +189,11 @@ func OwnPath(key hal.Key) string {
 // IsDirectory reports whether the directory at the path of a use holds the data itself, as that of an emptyDir.
 func (u *Use) IsDirectory() bool {
 	return slices.ContainsFunc(u.kinds(), func(k plugin.Kind) bool { return k.IsDirectory })
+}
+
+// HoldsData reports whether what is at the path of a use is the pod's own data, which is lost if it goes.
+func (u *Use) HoldsData() bool {
+	return slices.ContainsFunc(u.kinds(), func(k plugin.Kind) bool { return k.Deletes != nil })
 }
 
 // IsHosts reports whether what containers use is the host's own, and no place of their pod's.

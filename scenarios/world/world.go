@@ -71,6 +71,7 @@ type Run struct {
 	IsLinked  bool                   // file mode: a link does
 	IsTended  bool                   // file mode: somebody looks for missing manifests
 	Decisions uint64                 // counts what the agent's core has decided
+	Held      []Holding              // what Secrets and ConfigMaps have held
 	EditedAt  hal.Instant            // when somebody wrote or removed a manifest, or made a volume again, last
 	IsCovered bool                   // file mode: something is mounted over the manifests
 	Deferred  []func()               // edits that nobody can make meanwhile

@@ -5,6 +5,7 @@
 package emptydir
 
 import (
+	"path"
 	"slices"
 	"strconv"
 
@@ -41,7 +42,7 @@ func Source() plugin.Source {
 			Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},
 			Deletes: deletes, IsDirectory: true,
 		}},
-		Scan: func() plugin.Scan { return &scan{} },
+		Scan: func() plugin.Scan { return &plugin.Directories{Found: Found} },
 	}
 }
 
@@ -110,4 +111,10 @@ func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung
 			core.Param{Name: plugin.ParamStop, Value: place.Stop},
 		),
 	}
+}
+
+// deletes returns the data that a teardown deletes.
+func deletes(made []core.Param, isNamed bool) (plugin.Doomed, bool) {
+	at := plugin.PathOf(made)
+	return plugin.Doomed{Volume: path.Base(at), Path: at, IfEmpty: !isOurs(made, isNamed)}, true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/plugintest"
 	"github.com/volnode/volnode/hal"
@@ -85,7 +86,7 @@ func TestTheDirectoryIsWholeOrGone(t *testing.T) {
 	o := opOf("", "")
 	r := setUp(n.HAL(), o)
 	n.Put(dir+"/a", hal.TypeFile)
-	trash := plugin.EmptyDirTrash(dir)
+	trash := op.TrashOf(dir)
 	h := n.HAL()
 	h.Tree = badDisk{h.Tree, trash}
 	down := tearDown(h, tearingDown(o, r.Fingerprint))
@@ -123,7 +124,7 @@ func TestNothingMovedAsideIsDeletedBelowAMount(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf("", "")
 	r := setUp(n.HAL(), o)
-	trash := plugin.EmptyDirTrash(dir)
+	trash := op.TrashOf(dir)
 	n.Put(trash, hal.TypeDirectory)
 	n.Put(trash+"/a", hal.TypeFile)
 	n.Mount(trash+"/nfs", "foreign")
@@ -166,7 +167,7 @@ func TestLossIsTold(t *testing.T) {
 		o.Facts = setUp(n.HAL(), o).Facts
 		require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts))
 		remove(t, n, medium)
-		trash := plugin.EmptyDirTrash(dir)
+		trash := op.TrashOf(dir)
 		require.NoError(t, n.HAL().Tree.Mkdir(hal.Call{}, trash, 0o700))
 		require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts), "it is being deleted")
 		remove(t, n, medium)

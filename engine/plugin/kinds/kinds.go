@@ -13,6 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
+	"github.com/volnode/volnode/engine/plugin/projected"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -20,7 +21,9 @@ import (
 type Table []plugin.Source
 
 // All is the sources of volnode.
-func All() Table { return Table{csi.Source(), emptydir.Source(), hostpath.Source()} }
+func All() Table {
+	return append(Table{csi.Source(), emptydir.Source(), hostpath.Source()}, projected.Sources()...)
+}
 
 // Names lists the fields of a pod's volume that the table serves, as a sentence does: "a, b and c".
 func (t Table) Names() string {

@@ -124,7 +124,7 @@ func TestWhatIsNotRecognisedIsLeftAlone(t *testing.T) {
 		pods + "/-u/volumes/kubernetes.io~csi/b/vol_data.json":    data("b", "h", ""),
 		pods + "/u1/volumes/kubernetes.io~empty-dir/..deleting/x": "",
 		pods + "/u1/volumes/kubernetes.io~empty-dir/A/x":          "",
-		pods + "/u1/volumes/kubernetes.io~secret/token/x":         "",
+		pods + "/u1/volumes/kubernetes.io~nfs/token/x":            "",
 		pods + "/u1/volumes/kubernetes.io~csi/missing/mount/x":    "",
 		plugins + "/d.example/missing/globalmount/x":              "",
 	} {

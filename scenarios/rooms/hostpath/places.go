@@ -64,7 +64,7 @@ var edits = [...]corev1.HostPathType{
 
 // rare is the hostPaths that pods of hunts have.
 var rare = world.Rare{
-	Name: "host", Begin: shares, Plan: plan,
+	Name: "host", Plan: plan,
 	Volume: func(uid string, which, edited uint8) corev1.VolumeSource {
 		is := places[which]
 		if edited != 0 {
@@ -181,8 +181,13 @@ func (*run) Mends(r *world.Run) {
 	}
 }
 
-// Removes is S34 of names that go.
-func (*run) Removes(r *world.Run, e *sim.Effect) {
+// Sees is S34 of names that go.
+func (*run) Sees(r *world.Run, e *sim.Effect) {
+	switch e.Kind {
+	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
+	default:
+		return
+	}
 	if e.Actor == "agent" && (e.Path == filePath || world.Below(filePath, e.Path)) {
 		r.Fail("S34", e.Kind.String(), e.Path, "the agent deletes "+e.Path+", which a hostPath leads to")
 	}

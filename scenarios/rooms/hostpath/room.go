@@ -22,6 +22,6 @@ func Room() *world.Room {
 				return corev1.VolumeSource{HostPath: src}, strings.HasPrefix(path, "/")
 			},
 		}},
-		Use: use, Rare: rare, New: func() world.RoomRun { return &run{} },
+		Use: use, Begin: shares, Rare: rare, New: func() world.RoomRun { return &run{} },
 	}
 }

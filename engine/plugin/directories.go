@@ -1,0 +1,43 @@
+package plugin
+
+import (
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/hal"
+)
+
+// Directories is the [Scan] of a source whose volumes are directories of the pods' own: see [op.Directory]. Found is
+// the rung of one that no record tells of, made such that it can be torn down.
+type Directories struct {
+	Found func(root, uid, volume string) core.Rung
+	all   []Entry
+}
+
+// Entry notes a directory.
+func (l *Directories) Entry(_ *Scanner, uid, name string) {
+	l.all = append(l.all, Entry{Pod: uid, Name: name})
+}
+
+// Node finds nothing.
+func (l *Directories) Node(*Scanner) error { return nil }
+
+// Discover makes rungs. A directory and the remains of an earlier one of the same name are one rung.
+func (l *Directories) Discover(d *Discovery) {
+	isFound := map[hal.Key]bool{}
+	for _, e := range l.all {
+		name := op.Trashed(e.Name)
+		rung := l.Found(d.Root, e.Pod, name)
+		dir := PathOf(rung.Want)
+		if !d.IsPod(dir, e.Pod) {
+			continue
+		}
+		if BadVolumeName(name) != "" {
+			d.Unrecognised(PathOf(l.Found(d.Root, e.Pod, e.Name).Want), "the name is not the name of a volume")
+			continue
+		}
+		if !isFound[rung.Key] {
+			isFound[rung.Key] = true
+			d.Upper = append(d.Upper, rung)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package projected
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// readTimeout is how long a verb waits for what one object holds.
+const readTimeout = 30 * time.Second
+
+// directory is that of a volume. 0755: a pod reads it, and nobody in it may put a link in the writer's way.
+func directory(o core.Op) (d op.Directory, r core.Result, ok bool) {
+	d = op.Directory{
+		Path: core.Value(o.Params, plugin.ParamPath), Stop: core.Value(o.Params, plugin.ParamStop), Mode: 0o755,
+		Source: "volnode-" + string(o.Kind), InMemory: core.Value(o.Params, paramMedium) == memory,
+	}
+	if d.Path == "" {
+		return d, op.NotDone("the record of " + string(o.Key) + " has no " + plugin.ParamPath), false
+	}
+	return d, r, true
+}
+
+func inspect(h *hal.Host, o core.Op) core.Result {
+	return op.InspectResult(op.Inspect(h, op.Call(o), core.Value(o.Params, plugin.ParamPath)))
+}
+
+// setUp makes the directory and the files. What they are made of is read first: if some of it is not there, nothing is
+// made, and the files of a pod that runs stay as they are.
+func setUp(h *hal.Host, o core.Op) core.Result {
+	d, r, ok := directory(o)
+	if !ok {
+		return r
+	}
+	files, why := collect(h, o)
+	if why != "" {
+		return op.NotDone(why)
+	}
+	seen, r, ok := d.Make(h, o)
+	if !ok {
+		return r
+	}
+	w := writer{h: h, c: op.Call(o), dir: d.Path}
+	if top, mounted := seen.Top(); mounted {
+		w.c.Inside = hal.Inside{Path: d.Path, ID: top.ID}
+	}
+	short, err := w.write(files)
+	switch {
+	case err != nil && o.Verb == core.Refresh:
+		return op.NotDone("cannot write its new content; the pod sees the former: " + err.Error())
+	case err != nil:
+		return op.Unknown("cannot write its content: " + err.Error())
+	}
+	r.Facts = []core.Fact{{Name: plugin.FactPath, Value: d.Path}}
+	if r.Short, r.Unfinished = d.ClearTrash(h, o); r.Short == "" {
+		r.Short = short
+	}
+	return r
+}
+
+// tearDown deletes what no record tells of only if all of it is the writer's: nobody else's files go.
+func tearDown(h *hal.Host, o core.Op) core.Result {
+	d, r, ok := directory(o)
+	if !ok {
+		return r
+	}
+	isRecorded := slices.ContainsFunc(o.Params, func(p core.Param) bool { return p.Name == paramFiles })
+	if !isRecorded && !o.IsNamed {
+		w := writer{h: h, c: op.Call(o), dir: d.Path}
+		isWritten, err := w.isAllWritten()
+		if err != nil && !hal.Is(err, syscall.EXDEV) { // a mount: it is ours, or stays
+			return op.NotDone(err.Error())
+		}
+		if err == nil && !isWritten {
+			return op.NotDone(d.Path + op.KeptWhy)
+		}
+	}
+	return d.Remove(h, o)
+}
+
+// file is what is to be at a path of the volume.
+type file struct {
+	data string
+	mode uint32
+}
+
+// collect reads what the volume is made of. It says why it can't. Of two sources with one path the later one counts
+// (K:G103).
+func collect(h *hal.Host, o core.Op) (files map[string]file, why string) {
+	var of corev1.ProjectedVolumeSource
+	if err := json.Unmarshal([]byte(core.Value(o.Params, paramFiles)), &of); err != nil {
+		return nil, "the record of " + string(o.Key) + ": " + paramFiles + ": " + err.Error()
+	}
+	files = map[string]file{}
+	for i := range of.Sources {
+		r, ok := referenceOf(&of.Sources[i])
+		if !ok {
+			return nil, "the record of " + string(o.Key) + " has a source that volnode does not serve"
+		}
+		name := core.Value(o.Params, paramNamespace) + "/" + r.name
+		data, err := read(h, o, r)
+		switch {
+		case hal.Is(err, syscall.ENOENT) && r.isOptional:
+			continue
+		case hal.Is(err, syscall.ENOENT):
+			return nil, fmt.Sprintf("%s %s is not there; add it", r.kind, name)
+		case err != nil:
+			return nil, fmt.Sprintf("%s %s: volnode cannot read it: %v", r.kind, name, err)
+		}
+		if why := r.add(files, data, of.DefaultMode); why != "" {
+			return nil, r.kind + " " + name + " " + why
+		}
+	}
+	paths := slices.Sorted(maps.Keys(files))
+	for _, at := range paths {
+		for i := strings.IndexByte(at, '/'); i >= 0; {
+			if _, is := files[at[:i]]; is {
+				return nil, fmt.Sprintf("%.100q would be a file and a directory; give one of the two another path", at[:i])
+			}
+			next := strings.IndexByte(at[i+1:], '/')
+			if next < 0 {
+				break
+			}
+			i += 1 + next
+		}
+	}
+	return files, ""
+}
+
+func read(h *hal.Host, o core.Op, r reference) (map[string]string, error) {
+	c, namespace := op.Call(o), core.Value(o.Params, paramNamespace)
+	c.Deadline = h.Runtime.Now().Add(readTimeout)
+	if r.kind == hal.ConfigMapKind {
+		return h.Cluster.ConfigMap(c, namespace, r.name)
+	}
+	secret, err := h.Cluster.Secret(c, namespace, r.name)
+	return secret.Reveal(), err
+}
+
+// add adds the files that are made of data, or says what data lacks.
+func (r reference) add(files map[string]file, data map[string]string, byDefault *int32) (why string) {
+	modeOf := func(mode *int32) uint32 {
+		switch {
+		case mode != nil:
+			return uint32(*mode)
+		case byDefault != nil:
+			return uint32(*byDefault)
+		}
+		return defaultMode
+	}
+	for i := range r.items {
+		item := &r.items[i]
+		text, is := data[item.Key]
+		switch {
+		case is:
+			files[item.Path] = file{text, modeOf(item.Mode)}
+		case !r.isOptional:
+			return fmt.Sprintf("has no key %.100q, which the volume asks for; add it", item.Key)
+		}
+	}
+	if len(r.items) > 0 {
+		return ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if bad := badPath(key); bad != "" || strings.Contains(key, "/") {
+			return fmt.Sprintf("has the key %.100q, which can't be the name of a file; name the keys in items", key)
+		}
+		files[key] = file{data[key], modeOf(nil)}
+	}
+	return ""
+}

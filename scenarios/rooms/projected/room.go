@@ -1,0 +1,160 @@
+// Package projected is secret, configMap and projected as scenarios know them.
+package projected
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/projected"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// Rooms are the three sources. What is noted and judged of all of them, the last one does.
+func Rooms() []*world.Room {
+	var rooms []*world.Room
+	for _, source := range projected.Sources() {
+		rooms = append(rooms, &world.Room{
+			Source: source, Words: words[source.Name], Mode: 0o755,
+			Use: func(v world.Claimed) (world.Use, bool) {
+				return world.Use{Path: pathOf(&source, v.UID, v.Spec.Name), Memory: v.Spec.ConfigMap == nil}, true
+			},
+			Path: func(uid, volume string) string { return pathOf(&source, uid, volume) },
+			Differs: func(w *sim.World, path string, isMounted bool) string {
+				if isMounted && len(w.MountsAt(path)) == 0 {
+					return "nothing is mounted at " + path
+				}
+				return ""
+			},
+		})
+	}
+	rooms[1].Leave = leave // what lies in memory goes with its filesystem
+	last := rooms[len(rooms)-1]
+	last.Hunted = hunted
+	last.Begin = begin
+	last.New = func() world.RoomRun { return &run{} }
+	return rooms
+}
+
+func pathOf(source *plugin.Source, uid, volume string) string {
+	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), volume).Path
+}
+
+// leave makes a volume as a kubelet leaves it, with a file in it that somebody else has put there.
+func leave(w *sim.World, path string) []string {
+	w.WriteFile(path+"/..2026_11_28_07_10_10.123456789/conf", []byte("port = 80"))
+	_ = w.Symlink("..2026_11_28_07_10_10.123456789", path+"/..data") // nothing is there yet
+	_ = w.Symlink("..data/conf", path+"/conf")
+	w.WriteFile(path+"/precious", []byte("of another agent"))
+	return []string{path + "/precious"}
+}
+
+// words are secret:NAME and configmap:NAME, whole, and projected:NAME of both objects of that name, if they are there.
+var words = map[string][]lang.Word{
+	"secret": {{Form: "secret:NAME", Volume: func(name string) (corev1.VolumeSource, bool) {
+		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}, name != ""
+	}}},
+	"configMap": {{Form: "configmap:NAME", Volume: func(name string) (corev1.VolumeSource, bool) {
+		return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: name},
+		}}, name != ""
+	}}},
+	"projected": {{Form: "projected:NAME", Volume: func(name string) (corev1.VolumeSource, bool) {
+		yes, ref := true, corev1.LocalObjectReference{Name: name}
+		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+			{Secret: &corev1.SecretProjection{LocalObjectReference: ref, Optional: &yes}},
+			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: ref, Optional: &yes}},
+		}}}, name != ""
+	}}},
+}
+
+// The objects of hunts, in the namespace of the pods. Nobody needs spare.
+const (
+	namespace = "default"
+	app       = "app"
+	spare     = "spare"
+)
+
+// objects are the objects of hunts.
+var objects = []struct{ kind, name string }{
+	{hal.SecretKind, app}, {hal.ConfigMapKind, app}, {hal.ConfigMapKind, spare},
+}
+
+// hunted are volumes that differ in how names, modes and objects come and go.
+var hunted = func() world.Hunted {
+	yes, mode, other := true, int32(0o400), int32(0o440)
+	ref := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
+	return world.Hunted{
+		Name: "config", Site: "workload.config", Never: 4,
+		Volumes: []world.HuntedShape{
+			{Text: "the files of a Secret", Source: corev1.VolumeSource{
+				Secret: &corev1.SecretVolumeSource{SecretName: app, DefaultMode: &mode},
+			}},
+			{Text: "the files of a ConfigMap", Source: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref(app)},
+			}},
+			{Text: "files of a Secret and two ConfigMaps", Source: corev1.VolumeSource{
+				Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: ref(spare), Optional: &yes}},
+					{Secret: &corev1.SecretProjection{LocalObjectReference: ref(app), Items: []corev1.KeyToPath{
+						{Key: "key", Path: "keys/of/app", Mode: &other}, {Key: "version", Path: "version"},
+					}}},
+					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: ref(app), Items: []corev1.KeyToPath{
+						{Key: "version", Path: "keys/version"},
+					}}},
+				}},
+			}},
+			{Text: "the files of a ConfigMap that need not be there", Source: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref(spare), Optional: &yes},
+			}},
+		},
+	}
+}()
+
+// versionOf is what an object of a hunt holds in a version: a name that comes and goes with versions, one that stays
+// and changes, and one that stays as it is.
+func versionOf(version int) map[string]string {
+	return map[string]string{
+		"key": world.SecretsOfHunts["stage"]["key"], "version": fmt.Sprintf("%d\n", version),
+		fmt.Sprintf("of-%d", version%3): strings.Repeat("x", version),
+	}
+}
+
+// begin makes the objects, and draws how people change, remove and make them again.
+func begin(g world.Planner) {
+	for _, o := range objects {
+		g.Run().Holds(o.kind, namespace, o.name, versionOf(0))
+		version := 0
+		for n := range cases.Slots {
+			object := strings.ToLower(o.kind) + " " + o.name
+			what := g.Pick("workload.content", object, n, 4, 3, 1)
+			if what == 0 {
+				continue
+			}
+			version++
+			holds := versionOf(version)
+			g.At(g.Time("workload.content-time", object, n, cases.Chaos), object, func() {
+				if what == 1 {
+					g.Run().Holds(o.kind, namespace, o.name, holds)
+				} else {
+					g.Run().Drops(o.kind, namespace, o.name)
+				}
+			})
+		}
+	}
+}
+
+// Mends is people who make the objects again that pods need.
+func (*run) Mends(r *world.Run) {
+	for _, o := range objects {
+		if h := r.HeldBy(o.kind, namespace+"/"+o.name); len(h.Held) > 1 && h.Present() == nil && o.name == app {
+			r.Holds(o.kind, namespace, o.name, versionOf(cases.Slots+1))
+		}
+	}
+}
