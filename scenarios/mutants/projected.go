@@ -91,6 +91,14 @@ var projections = []Mutant{
 		"if len(r.items) > 0 {", "if len(r.items) > 9 {",
 	},
 	{
+		"a key that is missing makes no file", "S20, K:G99", "engine/plugin/projected.reference.add",
+		"case !r.isOptional:", `case !r.isOptional && item.Key == "":`,
+	},
+	{
+		"a file may be a directory, too", "L12", "engine/plugin/projected.collect",
+		"if _, is := files[at[:i]]; is {", "if _, is := files[at[:i]]; is && i == 0 {",
+	},
+	{
 		"the files of a Secret are on a disk", "S21, K:G99", "engine/plugin/projected.directory",
 		"core.Value(o.Params, paramMedium) == memory", `core.Value(o.Params, paramMedium) == ""`,
 	},
