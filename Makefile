@@ -161,10 +161,10 @@ e2e-vm: ## a machine of Debian packages, with older kernels and an NFS server: t
 	CGO_ENABLED=0 go test -count=1 -timeout 20m -v ./e2e/vm
 
 .PHONY: kill-matrix
-kill-matrix: ## volnode killed before and after each call of mount, unmount and restart
+kill-matrix: ## volnode killed before and after each call of mount, unmount, restart and refresh
 	@mkdir -p bin
 	go test -count=1 -timeout 60m $(SHORT) -v ./e2e/killmatrix > bin/kill-matrix.log || { grep -vE '^ *(--- PASS|=== )' bin/kill-matrix.log; exit 1; }
-	@grep -oE 'mount [0-9]+ of [0-9]+, unmount [0-9]+ of [0-9]+, restart [0-9]+ of [0-9]+' bin/kill-matrix.log | tail -n 1
+	@grep -oE 'mount [0-9]+ of [0-9]+, unmount [0-9]+ of [0-9]+, restart [0-9]+ of [0-9]+, refresh [0-9]+ of [0-9]+' bin/kill-matrix.log | tail -n 1
 
 .PHONY: mutants
 mutants: build ## faulty engines that the simulator must tell from the true one, each within MUTANT_BUDGET (60s) of CPU; MUTANT_FLAGS

@@ -17,12 +17,12 @@ import (
 // point is one call of a phase.
 type point struct {
 	phase  phase
-	rule   fault.Rule // with rootMark for the root directory, and no moment
+	rule   fault.Rule // with dirMark for the directory of the host, and no moment
 	method string     // of an RPC that asks for an effect, else ""
 }
 
-// rootMark stands for a host's root directory.
-const rootMark = "ROOT"
+// dirMark stands for a host's directory, in which its root directory and its manifests are.
+const dirMark = "HOST"
 
 func (p point) String() string {
 	text, _, _ := strings.Cut(p.rule.String(), " "+fault.Before.String()+" ")
@@ -32,7 +32,7 @@ func (p point) String() string {
 // at is the rule that kills the agent of h on one side of the call.
 func (p point) at(h *host.Host, when fault.When) fault.Rule {
 	r := p.rule
-	r.Object, r.When = strings.ReplaceAll(r.Object, rootMark, h.Root), when
+	r.Object, r.When = strings.ReplaceAll(r.Object, dirMark, h.Dir), when
 	return r
 }
 
@@ -72,7 +72,7 @@ func points(h *host.Host, p phase, calls []call, from int) []point {
 			continue
 		}
 		rule := fault.Rule{
-			Site: fault.SiteName(c.Call), Object: strings.ReplaceAll(c.Object, h.Root, rootMark), Exact: true,
+			Site: fault.SiteName(c.Call), Object: strings.ReplaceAll(c.Object, h.Dir, dirMark), Exact: true,
 			Rung: c.Rung, Nth: seen[n], Kill: true,
 		}
 		if c.Rung == "" {

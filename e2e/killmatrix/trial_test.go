@@ -1,8 +1,10 @@
 package killmatrix
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/volnode/volnode/e2e/csidriver"
 	"github.com/volnode/volnode/e2e/host"
+	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal/fault"
 )
 
@@ -21,16 +24,26 @@ const (
 	mount   phase = "mount"   // from an empty root directory until the pods are ready
 	unmount phase = "unmount" // from the removal of the pods until nothing is left
 	restart phase = "restart" // from the start with healthy pods until they are ready
+	refresh phase = "refresh" // from the change of an object until all pods read its new content
 )
 
-var phases = []phase{mount, unmount, restart}
+var phases = []phase{mount, unmount, restart, refresh}
 
 const (
-	web, webUID     = "pod/default/web", "3f0e1d5c-0000-4000-8000-000000000001"   // has a volume of the driver
-	cache, cacheUID = "pod/default/cache", "3f0e1d5c-0000-4000-8000-000000000002" // has an emptyDir
-	other, otherUID = "pod/default/other", "3f0e1d5c-0000-4000-8000-000000000003" // has the volume of -volume
-	volume          = "vol-1"
+	web, webUID       = "pod/default/web", "3f0e1d5c-0000-4000-8000-000000000001"    // has a volume of the driver
+	cache, cacheUID   = "pod/default/cache", "3f0e1d5c-0000-4000-8000-000000000002"  // has an emptyDir
+	other, otherUID   = "pod/default/other", "3f0e1d5c-0000-4000-8000-000000000003"  // has the volume of -volume
+	config, configUID = "pod/default/config", "3f0e1d5c-0000-4000-8000-000000000004" // has the files of a ConfigMap
+	keys, keysUID     = "pod/default/keys", "3f0e1d5c-0000-4000-8000-000000000005"   // has those of a Secret
+	volume            = "vol-1"
 )
+
+// objects are the ConfigMap and the Secret. With each text they have another name, too.
+func objects(text string) string {
+	const meta = "metadata: {name: app}\n"
+	return "apiVersion: v1\nkind: ConfigMap\n" + meta + "data: {same: x, text: " + text + ", of-" + text + ": y}\n---\n" +
+		"apiVersion: v1\nkind: Secret\n" + meta + "stringData: {same: x, text: " + text + ", of-" + text + ": y}\n"
+}
 
 // node makes a host with a driver and all objects but the pods.
 func node(t *testing.T) *host.Host {
@@ -50,6 +63,8 @@ func node(t *testing.T) *host.Host {
 func applyPods(h *host.Host) {
 	pods := host.Pod("web", webUID, "data", host.Claim("data")) + "---\n" + host.Pod("cache", cacheUID, "scratch",
 		"emptyDir: {}")
+	pods += "---\n" + host.Pod("config", configUID, "files", "configMap: {name: app}") +
+		"---\n" + host.Pod("keys", keysUID, "files", "secret: {secretName: app}")
 	if *more != "" {
 		pods += "---\n" + host.Pod("other", otherUID, "more", *more)
 	}
@@ -58,10 +73,11 @@ func applyPods(h *host.Host) {
 
 // pods are those that must be ready.
 func pods() []string {
+	all := []string{web, cache, config, keys}
 	if *more != "" {
-		return []string{web, cache, other}
+		all = append(all, other)
 	}
-	return []string{web, cache}
+	return all
 }
 
 func ready(h *host.Host) {
@@ -77,6 +93,36 @@ func target(h *host.Host) string {
 func scratch(h *host.Host) string {
 	return filepath.Join(h.Root, "pods", cacheUID, "volumes", "kubernetes.io~empty-dir", "scratch")
 }
+
+// files are the directories of those that are made of objects.
+func files(h *host.Host) []string {
+	return []string{
+		filepath.Join(h.Root, "pods", configUID, "volumes", "kubernetes.io~configmap", "files"),
+		filepath.Join(h.Root, "pods", keysUID, "volumes", "kubernetes.io~secret", "files"),
+	}
+}
+
+// isRead reports whether all pods read this text. The agent may be about to change it.
+func isRead(h *host.Host, text string) bool {
+	return !slices.ContainsFunc(files(h), func(dir string) bool {
+		is, err := os.ReadFile(filepath.Join(dir, "text"))
+		return err != nil || string(is) != text
+	})
+}
+
+// requireFiles checks that pods read one of these versions of their objects, all of it. Nobody changes it.
+func requireFiles(h *host.Host, texts ...string) {
+	for _, dir := range files(h) {
+		is, err := os.ReadFile(filepath.Join(dir, "text"))
+		require.NoError(h.T, err)
+		require.Contains(h.T, texts, string(is))
+		requireContent(h.T, filepath.Join(dir, "of-"+string(is)), "y")
+		requireContent(h.T, filepath.Join(dir, "same"), "x")
+	}
+}
+
+// former and changed are what objects hold.
+const former, changed = "former", "changed"
 
 func staging(h *host.Host) string {
 	dirs, err := filepath.Glob(filepath.Join(h.Root, "plugins", "kubernetes.io", "csi", csidriver.DefaultName, "*",
@@ -107,20 +153,25 @@ func write(h *host.Host) {
 func launch(h *host.Host, p phase, rules ...fault.Rule) (a *host.Agent, from int) {
 	h.DriverFaults()
 	h.Fresh()
+	h.Apply("objects.yaml", objects(former))
 	applyPods(h)
 	if p != mount {
 		healthy(h)
 	}
 	a = h.Launch(rules...)
-	if p != unmount {
+	if p != unmount && p != refresh {
 		return a, 0
 	}
-	require.True(h.T, a.Serves(), "killed before the pods were removed")
+	require.True(h.T, a.Serves(), "killed before the pods were removed, or an object was changed")
 	ready(h)
 	if len(rules) == 0 {
 		from = len(readTrace(h.T.(*testing.T), a.Trace))
 	}
-	h.Remove("pods.yaml")
+	if p == unmount {
+		h.Remove("pods.yaml")
+	} else {
+		h.Apply("objects.yaml", objects(changed))
+	}
 	return a, from
 }
 
@@ -128,6 +179,9 @@ func launch(h *host.Host, p phase, rules ...fault.Rule) (a *host.Agent, from int
 func arrive(h *host.Host, a *host.Agent, p phase) bool {
 	if !a.Serves() {
 		return false
+	}
+	if p == refresh {
+		return awaitFiles(h, a)
 	}
 	waits := [][]string{{"wait", "all", "--for=gone"}}
 	if p != unmount {
@@ -144,6 +198,34 @@ func arrive(h *host.Host, a *host.Agent, p phase) bool {
 		}
 	}
 	return true
+}
+
+// awaitFiles waits until all pods read what has changed, or the agent is dead: then it is false.
+func awaitFiles(h *host.Host, a *host.Agent) bool {
+	tick, end := time.NewTicker(5*time.Millisecond), time.NewTimer(host.Patience)
+	defer tick.Stop()
+	defer end.Stop()
+	for {
+		if isRead(h, changed) {
+			out, _, code := a.Run("status", "-o", "json")
+			if code != 0 {
+				a.Exit()
+				return false
+			}
+			var s engine.Status
+			require.NoError(h.T, json.Unmarshal([]byte(out), &s))
+			if !slices.ContainsFunc(s.Rungs, func(r engine.RungStatus) bool { return r.Step != "" }) {
+				return true // what was shown before has been removed, too
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-a.Done():
+			return false
+		case <-end.C:
+			require.FailNow(h.T, "no pod reads what has changed")
+		}
+	}
 }
 
 // moment is when the agent is killed, seen from the call.
@@ -184,6 +266,7 @@ func killBetween(h *host.Host, p point) bool {
 		h.DriverFaults()
 		h.Fresh()
 		h.DriverFaults(hold)
+		h.Apply("objects.yaml", objects(former))
 		applyPods(h)
 		a = h.Launch()
 	}
@@ -215,10 +298,19 @@ func effected(h *host.Host, method string) bool {
 // recover starts the agent again and checks all that must hold.
 func recovers(h *host.Host, p phase) {
 	mounts, calls := h.Mounts(), len(h.DriverCalls(0))
+	if p == refresh {
+		requireFiles(h, former, changed)
+	}
 	a := h.Start()
 	if p != unmount {
 		ready(h)
-		if p == restart {
+		if p == refresh {
+			require.True(h.T, awaitFiles(h, a))
+			requireFiles(h, changed)
+		} else {
+			requireFiles(h, former)
+		}
+		if p == restart || p == refresh {
 			require.Equal(h.T, mounts, h.Mounts(), "what was healthy has been mounted again")
 			for _, method := range h.DriverCalls(calls) {
 				require.False(h.T, strings.HasSuffix(method, "Volume"), "%s was called for a healthy volume", method)
