@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
+	corev1 "k8s.io/api/core/v1"
 
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
@@ -88,6 +89,11 @@ func (e ears) Watch(f func(hal.ClusterEvent)) { e.cluster.Watch(f) }
 // ConfigMap is the cluster's.
 func (e ears) ConfigMap(c hal.Call, namespace, name string) (map[string]string, error) {
 	return e.cluster.ConfigMap(c, namespace, name)
+}
+
+// Pod is the cluster's.
+func (e ears) Pod(c hal.Call, namespace, name, uid string) (*corev1.Pod, error) {
+	return e.cluster.Pod(c, namespace, name, uid)
 }
 
 // Secret learns every secret that is read, so that no driver can tell it from then on. That there is none is known only

@@ -103,6 +103,9 @@ type Cluster interface {
 	// ConfigMap reads what a ConfigMap holds, of its data and its binaryData, at the moment it is used. ENOENT if there
 	// is none. From a task.
 	ConfigMap(c Call, namespace, name string) (map[string]string, error)
+	// Pod returns the pod of that uid as its source has it, at the moment it is used. ENOENT if there is none. From a
+	// task.
+	Pod(c Call, namespace, name, uid string) (*corev1.Pod, error)
 }
 
 // Secret is the content of a secret. It prints as ***, in every format.

@@ -236,7 +236,7 @@ func TestHostileFields(t *testing.T) {
 			`spec.volumes[root].hostPath.path: "/tmp/../etc" contains ".."; write the path without it`,
 		},
 		{"nfs", engine.Blocked, "spec.volumes[nfs].nfs: volnode does not serve this source; it serves " +
-			"persistentVolumeClaim, csi, emptyDir, hostPath, secret, configMap and projected"},
+			"persistentVolumeClaim, csi, emptyDir, hostPath, secret, configMap, downwardAPI and projected"},
 		{"handle", engine.Waiting, "NOT_FOUND"}, // a handle may be any text: it goes into paths hashed
 		{"up", engine.Ready, ""},
 	} {

@@ -39,6 +39,8 @@ import (
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/volnode/volnode/hal"
 )
 
@@ -376,6 +378,24 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 // ConfigMap reads what a ConfigMap holds, as Secret does.
 func (c *Cluster) ConfigMap(call hal.Call, namespace, name string) (map[string]string, error) {
 	return c.held(call, id{Kind: hal.ConfigMapKind, Namespace: namespace, Name: name})
+}
+
+// Pod returns a pod as it counts now.
+func (c *Cluster) Pod(_ hal.Call, namespace, name, uid string) (pod *corev1.Pod, err error) {
+	key := id{Kind: "Pod", Namespace: namespace, Name: name, UID: uid}
+	err = c.h.Runtime.Await(background(), func(done func()) {
+		if o, ok := c.state.holding(byUID(key)); ok {
+			pod, _ = o.value.(*corev1.Pod)
+		}
+		done()
+	})
+	switch {
+	case err != nil:
+		return nil, notHeld(key, syscall.EINTR, "volnode is stopping")
+	case pod == nil:
+		return nil, notHeld(key, syscall.ENOENT, "no manifest holds it")
+	}
+	return pod, nil
 }
 
 // held reads what an object holds: out of its manifest as that counts, whose copy has the same. Only if neither is

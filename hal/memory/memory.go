@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/volnode/volnode/hal"
 )
 
@@ -449,6 +451,8 @@ func (c cluster) Watch(f func(hal.ClusterEvent)) {
 	f(hal.Changed{Source: "manifest", Applied: c.objects})
 	f(hal.Synced{Source: "manifest"})
 }
+
+func (cluster) Pod(hal.Call, string, string, string) (*corev1.Pod, error) { return &corev1.Pod{}, nil }
 
 func (cluster) ConfigMap(hal.Call, string, string) (map[string]string, error) { return nil, nil }
 

@@ -64,6 +64,7 @@ type holding struct {
 var (
 	callSecret    = newCallSite("cluster.secret", hal.ClassRPC, false)
 	callConfigMap = newCallSite("cluster.configmap", hal.ClassRPC, false)
+	callPod       = newCallSite("cluster.pod", hal.ClassRPC, false)
 )
 
 // ObjectName names an object: kind, namespace and name.
@@ -253,6 +254,20 @@ func (h hostCluster) Secret(c hal.Call, namespace, name string) (hal.Secret, err
 
 func (h hostCluster) ConfigMap(c hal.Call, namespace, name string) (map[string]string, error) {
 	return h.held(callConfigMap, hal.ConfigMapKind, c, namespace+"/"+name)
+}
+
+func (h hostCluster) Pod(c hal.Call, namespace, name, uid string) (*corev1.Pod, error) {
+	k := h.enter(callPod, namespace+"/"+name, c, &h.w.menus.read)
+	errno, ok := k.acts()
+	if !ok {
+		return nil, k.done(errno)
+	}
+	for _, o := range h.w.Cluster.objects {
+		if pod, is := o.now.(*corev1.Pod); is && string(pod.UID) == uid {
+			return pod, k.done(0)
+		}
+	}
+	return nil, k.done(syscall.ENOENT)
 }
 
 func (h hostCluster) held(at *callSite, kind string, c hal.Call, name string) (map[string]string, error) {

@@ -76,7 +76,8 @@ func Sites() []Site {
 		callControllerUnpublish)
 	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps,
 		callControllerCaps)
-	add(read, callConnect, callSecret, callConfigMap, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
+	add(read, callConnect, callSecret, callConfigMap, callPod)
+	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
 		callReadlink)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached)
 	add(mount, callMount, callBind, callUnmount)

@@ -4,6 +4,7 @@ package wrap
 
 import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -183,6 +184,15 @@ func (w cluster) ConfigMap(
 	at := Site{"configMap", namespace + "/" + name, hal.ClassRPC, false}
 	return get(w.around, at, c, func() (map[string]string, error) {
 		return w.Cluster.ConfigMap(c, namespace, name)
+	})
+}
+
+func (w cluster) Pod(
+	c hal.Call, namespace string, name string, uid string,
+) (*corev1.Pod, error) {
+	at := Site{"pod", namespace + "/" + name, hal.ClassRPC, false}
+	return get(w.around, at, c, func() (*corev1.Pod, error) {
+		return w.Cluster.Pod(c, namespace, name, uid)
 	})
 }
 

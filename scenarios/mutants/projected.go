@@ -76,10 +76,10 @@ var projections = []Mutant{
 	},
 	{
 		"files have the mode that all files have", "S20, K:G99", "engine/plugin/projected.reference.add",
-		"files[item.Path] = file{text, modeOf(item.Mode)}", "files[item.Path] = file{text, modeOf(nil)}",
+		"modeOf(item.Mode, byDefault)", "modeOf(nil, byDefault)",
 	},
 	{
-		"the default mode is not the volume's", "S20, K:G99", "engine/plugin/projected.reference.add",
+		"the default mode is not the volume's", "S20, K:G99", "engine/plugin/projected.modeOf",
 		"case byDefault != nil:", "case byDefault != nil && mode != nil:",
 	},
 	{
@@ -97,6 +97,16 @@ var projections = []Mutant{
 	{
 		"a file may be a directory, too", "L12", "engine/plugin/projected.collect",
 		"if _, is := files[at[:i]]; is {", "if _, is := files[at[:i]]; is && i == 0 {",
+	},
+	{
+		"what a pod says of itself never changes", "S20, K:G99", "engine/plugin/projected.downwardVersion",
+		`fmt.Fprintf(sum, "%q", text)`, `fmt.Fprintf(sum, "%q", text[:0])`,
+	},
+	{
+		"labels of a pod are in no order", "S20", "engine/plugin/projected.pairs",
+		`return strings.Join(lines, "\n")`,
+		`slices.Reverse(lines)
+		return strings.Join(lines, "\n")`,
 	},
 	{
 		"the files of a Secret are on a disk", "S21, K:G99", "engine/plugin/projected.directory",

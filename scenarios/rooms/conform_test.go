@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
@@ -73,6 +74,10 @@ func (objects) Content(kind, namespace, name string) *hal.Content {
 func (objects) Secret(hal.Call, string, string) (hal.Secret, error) { return hal.NewSecret(held), nil }
 
 func (objects) ConfigMap(hal.Call, string, string) (map[string]string, error) { return held, nil }
+
+func (objects) Pod(_ hal.Call, namespace, name, uid string) (*corev1.Pod, error) {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}, nil
+}
 
 // lives takes a volume up and down and tells what each verb said, without what differs between two nodes.
 func lives(t *testing.T, h *hal.Host, root string, src corev1.VolumeSource) (said []string) {

@@ -237,6 +237,7 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.Edits + 1),
+			Labels: map[string]string{"app": "of hunts", "edits": strconv.Itoa(int(s.Edits))},
 		},
 		Spec: corev1.PodSpec{
 			NodeName: lang.NodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.Index),

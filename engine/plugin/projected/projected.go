@@ -1,5 +1,6 @@
-// Package projected is the volume sources secret, configMap and projected: files made of what Secrets and ConfigMaps
-// hold. A change of one reaches the files of a pod that runs, all at once: see [writer].
+// Package projected is the volume sources secret, configMap, downwardAPI and projected: files made of what Secrets and
+// ConfigMaps hold, and of what the pod itself is. A change reaches the files of a pod that runs, all at once: see
+// [writer].
 //
 // A rung's parameters say which files are made of which objects, and of which versions. What the objects hold is read
 // when it is written, and never kept: see K:G99, K:G103.
@@ -23,6 +24,7 @@ import (
 const (
 	paramFiles     = "files"     // the sources, as the field of a projected volume has them
 	paramMedium    = "medium"    // "" or "Memory"
+	paramName      = "name"      // of the pod, for calls
 	paramNamespace = "namespace" // of the objects
 	paramVersions  = "versions"  // of the objects, in the order of the sources
 
@@ -75,6 +77,21 @@ func all() []source {
 				}
 			},
 			func(int) string { return ".configMap" },
+		},
+		{
+			"downwardAPI", "kubernetes.io/downward-api", "downwardapi", memory,
+			func(v *corev1.VolumeSource) *corev1.ProjectedVolumeSource {
+				if v.DownwardAPI == nil {
+					return nil
+				}
+				return &corev1.ProjectedVolumeSource{
+					DefaultMode: v.DownwardAPI.DefaultMode,
+					Sources: []corev1.VolumeProjection{{
+						DownwardAPI: &corev1.DownwardAPIProjection{Items: v.DownwardAPI.Items},
+					}},
+				}
+			},
+			func(int) string { return ".downwardAPI" },
 		},
 		{
 			"projected", "kubernetes.io/projected", "projected", memory,
@@ -150,9 +167,10 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 	return append(to, core.Rung{
 		Key: hal.Key(string(s.kind) + "/" + string(v.Pod.UID) + "/" + v.Spec.Name), Kind: s.kind,
 		Pod: core.PodUID(v.Pod.UID),
-		Want: append(make([]core.Param, 0, 7), // one is who the pod is
+		Want: append(make([]core.Param, 0, 8), // one is who the pod is
 			core.Param{Name: paramFiles, Value: string(files), OnChange: core.OnChangeRefresh},
 			core.Param{Name: paramMedium, Value: s.medium, OnChange: core.OnChangeRebuild},
+			core.Param{Name: paramName, Value: v.Pod.Name},
 			core.Param{Name: paramNamespace, Value: v.Pod.Namespace, OnChange: core.OnChangeRefresh},
 			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
 			core.Param{Name: plugin.ParamStop, Value: place.Stop},
@@ -164,10 +182,13 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 // version checks source number i of a volume, and returns the version of what it is made of.
 func (s *source) version(v plugin.Volume, i int, p *corev1.VolumeProjection) (string, *plugin.Problem) {
 	at := v.Field(s.field(i))
+	if p.DownwardAPI != nil {
+		return downwardVersion(v, at, p.DownwardAPI.Items)
+	}
 	r, ok := referenceOf(p)
 	if !ok {
-		return "", plugin.Problemf(at, "volnode makes files of Secrets and ConfigMaps; tokens, trust bundles, "+
-			"certificates and downwardAPI are not served")
+		return "", plugin.Problemf(at, "volnode makes files of Secrets, ConfigMaps and the pod itself; tokens, trust "+
+			"bundles and certificates are not served")
 	}
 	if bad := plugin.BadObjectName(r.name); bad != "" {
 		return "", plugin.Problemf(at, "the name of the %s %s", r.kind, plugin.Says(r.name, bad))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/volnode/volnode/engine/core"
@@ -236,5 +237,59 @@ func TestLaterSourcesWin(t *testing.T) {
 		r := setUp(n.HAL(), o)
 		require.Equal(t, hal.Done, r.Outcome, r.Reason)
 		require.Equal(t, want, look(n, core.Value(o.Params, plugin.ParamPath), ""))
+	}
+}
+
+func TestWhatAPodSaysOfItself(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", UID: "u1", Labels: map[string]string{"b": "2", "a": "x\ny"},
+			Annotations: map[string]string{"k's": "v"},
+		},
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: "init"}},
+			Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("100Mi")},
+			}}},
+		},
+	}
+	field := func(path string) corev1.DownwardAPIVolumeFile {
+		return corev1.DownwardAPIVolumeFile{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}
+	}
+	amount := func(container, name, divisor string) corev1.DownwardAPIVolumeFile {
+		ref := &corev1.ResourceFieldSelector{ContainerName: container, Resource: name}
+		if divisor != "" {
+			ref.Divisor = resource.MustParse(divisor)
+		}
+		return corev1.DownwardAPIVolumeFile{ResourceFieldRef: ref}
+	}
+	for _, c := range []struct {
+		item      corev1.DownwardAPIVolumeFile
+		text, why string
+	}{
+		{field("metadata.name"), "web", ""},
+		{field("metadata.namespace"), "ns", ""},
+		{field("metadata.uid"), "u1", ""},
+		{field("metadata.labels"), "a=\"x\\ny\"\nb=\"2\"", ""},
+		{field("metadata.labels['b']"), "2", ""},
+		{field("metadata.labels['c']"), "", ""},
+		{field("metadata.annotations['k's']"), "v", ""},
+		{field("spec.nodeName"), "", "is not one that a volume may name"},
+		{field("metadata.labels['b'"), "", "is not one that a volume may name"},
+		{amount("c", "limits.cpu", ""), "2", ""},
+		{amount("c", "limits.cpu", "1m"), "1500", ""},
+		{amount("c", "limits.memory", "1Mi"), "100", ""},
+		{amount("c", "limits.memory", "30Mi"), "4", ""},
+		{amount("init", "requests.cpu", ""), "0", ""},
+		{amount("init", "limits.cpu", ""), "", `container "init" has no limits.cpu`},
+		{amount("other", "limits.cpu", ""), "", `the pod has no container "other"`},
+		{amount("c", "cpu", ""), "", "neither limits.NAME nor requests.NAME"},
+		{amount("c", "limits.cpu", "-1"), "", "is not above 0"},
+		{corev1.DownwardAPIVolumeFile{}, "", "neither fieldRef nor resourceFieldRef"},
+	} {
+		text, why := says(pod, &c.item)
+		require.Equal(t, c.text, text)
+		require.Contains(t, why, c.why)
+		require.Equal(t, c.why == "", why == "", why)
 	}
 }

@@ -104,6 +104,17 @@ func collect(h *hal.Host, o core.Op) (files map[string]file, why string) {
 	}
 	files = map[string]file{}
 	for i := range of.Sources {
+		if d := of.Sources[i].DownwardAPI; d != nil {
+			c, namespace := reading(h, o)
+			pod, err := h.Cluster.Pod(c, namespace, core.Value(o.Params, paramName), string(o.Pod))
+			if err != nil {
+				return nil, "volnode cannot read the pod: " + err.Error()
+			}
+			if why := addDownward(files, pod, d.Items, of.DefaultMode); why != "" {
+				return nil, why
+			}
+			continue
+		}
 		r, ok := referenceOf(&of.Sources[i])
 		if !ok {
 			return nil, "the record of " + string(o.Key) + " has a source that volnode does not serve"
@@ -138,9 +149,15 @@ func collect(h *hal.Host, o core.Op) (files map[string]file, why string) {
 	return files, ""
 }
 
-func read(h *hal.Host, o core.Op, r reference) (map[string]string, error) {
-	c, namespace := op.Call(o), core.Value(o.Params, paramNamespace)
+// reading is a call that reads an object, and the namespace of the objects.
+func reading(h *hal.Host, o core.Op) (c hal.Call, namespace string) {
+	c = op.Call(o)
 	c.Deadline = h.Runtime.Now().Add(readTimeout)
+	return c, core.Value(o.Params, paramNamespace)
+}
+
+func read(h *hal.Host, o core.Op, r reference) (map[string]string, error) {
+	c, namespace := reading(h, o)
 	if r.kind == hal.ConfigMapKind {
 		return h.Cluster.ConfigMap(c, namespace, r.name)
 	}
@@ -148,23 +165,25 @@ func read(h *hal.Host, o core.Op, r reference) (map[string]string, error) {
 	return secret.Reveal(), err
 }
 
+// modeOf is the mode of a file: its own, its volume's, or 0644.
+func modeOf(mode, byDefault *int32) uint32 {
+	switch {
+	case mode != nil:
+		return uint32(*mode)
+	case byDefault != nil:
+		return uint32(*byDefault)
+	}
+	return defaultMode
+}
+
 // add adds the files that are made of data, or says what data lacks.
 func (r reference) add(files map[string]file, data map[string]string, byDefault *int32) (why string) {
-	modeOf := func(mode *int32) uint32 {
-		switch {
-		case mode != nil:
-			return uint32(*mode)
-		case byDefault != nil:
-			return uint32(*byDefault)
-		}
-		return defaultMode
-	}
 	for i := range r.items {
 		item := &r.items[i]
 		text, is := data[item.Key]
 		switch {
 		case is:
-			files[item.Path] = file{text, modeOf(item.Mode)}
+			files[item.Path] = file{text, modeOf(item.Mode, byDefault)}
 		case !r.isOptional:
 			return fmt.Sprintf("has no key %.100q, which the volume asks for; add it", item.Key)
 		}
@@ -176,7 +195,7 @@ func (r reference) add(files map[string]file, data map[string]string, byDefault 
 		if bad := badPath(key); bad != "" || strings.Contains(key, "/") {
 			return fmt.Sprintf("has the key %.100q, which can't be the name of a file; name the keys in items", key)
 		}
-		files[key] = file{data[key], modeOf(nil)}
+		files[key] = file{data[key], modeOf(nil, byDefault)}
 	}
 	return ""
 }

@@ -73,6 +73,7 @@ var sites = map[string]map[string]site{
 	},
 	"Cluster": {
 		"ConfigMap": {"configMap", `namespace + "/" + name`, "RPC", false},
+		"Pod":       {"pod", `namespace + "/" + name`, "RPC", false},
 		"Secret":    {"secret", `namespace + "/" + name`, "RPC", false},
 	},
 }

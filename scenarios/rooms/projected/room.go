@@ -1,4 +1,4 @@
-// Package projected is secret, configMap and projected as scenarios know them.
+// Package projected is secret, configMap, downwardAPI and projected as scenarios know them.
 package projected
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// Rooms are the three sources. What is noted and judged of all of them, the last one does.
+// Rooms are the sources. What is noted and judged of all of them, the last one does.
 func Rooms() []*world.Room {
 	var rooms []*world.Room
 	for _, source := range projected.Sources() {
@@ -55,7 +55,8 @@ func leave(w *sim.World, path string) []string {
 	return []string{path + "/precious"}
 }
 
-// words are secret:NAME and configmap:NAME, whole, and projected:NAME of both objects of that name, if they are there.
+// words are secret:NAME and configmap:NAME, whole, downward, and projected:NAME of both objects of that name, if they
+// are there.
 var words = map[string][]lang.Word{
 	"secret": {{Form: "secret:NAME", Volume: func(name string) (corev1.VolumeSource, bool) {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}, name != ""
@@ -65,6 +66,9 @@ var words = map[string][]lang.Word{
 			LocalObjectReference: corev1.LocalObjectReference{Name: name},
 		}}, name != ""
 	}}},
+	"downwardAPI": {lang.Plain("downward", corev1.VolumeSource{
+		DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: itself},
+	})},
 	"projected": {{Form: "projected:NAME", Volume: func(name string) (corev1.VolumeSource, bool) {
 		yes, ref := true, corev1.LocalObjectReference{Name: name}
 		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -72,6 +76,12 @@ var words = map[string][]lang.Word{
 			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: ref, Optional: &yes}},
 		}}}, name != ""
 	}}},
+}
+
+// itself is files that say what a pod is.
+var itself = []corev1.DownwardAPIVolumeFile{
+	{Path: "name", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}},
+	{Path: "labels", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}},
 }
 
 // The objects of hunts, in the namespace of the pods. Nobody needs spare.
@@ -108,7 +118,11 @@ var hunted = func() world.Hunted {
 					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: ref(app), Items: []corev1.KeyToPath{
 						{Key: "version", Path: "keys/version"},
 					}}},
+					{DownwardAPI: &corev1.DownwardAPIProjection{Items: itself}},
 				}},
+			}},
+			{Text: "files that say what it is", Source: corev1.VolumeSource{
+				DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: itself, DefaultMode: &mode},
 			}},
 			{Text: "the files of a ConfigMap that need not be there", Source: corev1.VolumeSource{
 				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref(spare), Optional: &yes},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,13 @@ import (
 type run struct {
 	world.PlainRun
 	given []given
+	told  []told
+}
+
+// told is what the agent was told of a pod, in any life.
+type told struct {
+	pod    *world.Pod
+	object *corev1.Pod
 }
 
 // given is the directory, or the root of the mount, that containers were given as a volume.
@@ -38,8 +46,22 @@ type file struct {
 	mode uint32
 }
 
-// projection is what a volume of a pod is made of; nil if it is of another source.
+// projection is what a volume of a pod is made of; nil if it is of another source, or has a file that nobody here knows
+// how to make.
 func projection(p *world.Pod, u world.Use) *corev1.ProjectedVolumeSource {
+	isUnknown := func(f corev1.DownwardAPIVolumeFile) bool {
+		return f.FieldRef == nil || f.FieldRef.FieldPath != "metadata.name" && f.FieldRef.FieldPath != "metadata.labels"
+	}
+	of := projectionOf(p, u)
+	for i := 0; of != nil && i < len(of.Sources); i++ {
+		if d := of.Sources[i].DownwardAPI; d != nil && slices.ContainsFunc(d.Items, isUnknown) {
+			return nil
+		}
+	}
+	return of
+}
+
+func projectionOf(p *world.Pod, u world.Use) *corev1.ProjectedVolumeSource {
 	for i := range p.Object.Spec.Volumes {
 		v := &p.Object.Spec.Volumes[i]
 		switch {
@@ -58,6 +80,13 @@ func projection(p *world.Pod, u world.Use) *corev1.ProjectedVolumeSource {
 					Items:                v.ConfigMap.Items, Optional: v.ConfigMap.Optional,
 				},
 			}}}
+		case v.DownwardAPI != nil:
+			return &corev1.ProjectedVolumeSource{
+				DefaultMode: v.DownwardAPI.DefaultMode,
+				Sources: []corev1.VolumeProjection{{
+					DownwardAPI: &corev1.DownwardAPIProjection{Items: v.DownwardAPI.Items},
+				}},
+			}
 		case v.Projected != nil:
 			return v.Projected
 		}
@@ -128,6 +157,35 @@ func made(p *corev1.VolumeProjection, data map[string]string, byDefault *int32) 
 	return all, true
 }
 
+// says is the files that say of a pod what it is.
+func says(pod *corev1.Pod, p *corev1.VolumeProjection, byDefault *int32) map[string]file {
+	all := map[string]file{}
+	for _, item := range p.DownwardAPI.Items {
+		f := file{pod.Name, 0o644}
+		if byDefault != nil {
+			f.mode = uint32(*byDefault)
+		}
+		if item.FieldRef.FieldPath == "metadata.labels" {
+			f.text = ""
+			for i, key := range slices.Sorted(maps.Keys(pod.Labels)) {
+				if i > 0 {
+					f.text += "\n"
+				}
+				f.text += key + "=" + strconv.Quote(pod.Labels[key])
+			}
+		}
+		all[item.Path] = f
+	}
+	return all
+}
+
+// Told notes what a pod is.
+func (h *run) Told(_ *world.Run, p *world.Pod, object *corev1.Pod) {
+	if !slices.Contains(h.told, told{p, object}) {
+		h.told = append(h.told, told{p, object})
+	}
+}
+
 // holding is what the object of a source holds and has held.
 func holding(r *world.Run, namespace string, p *corev1.VolumeProjection) world.Holding {
 	if p.Secret != nil {
@@ -136,28 +194,46 @@ func holding(r *world.Run, namespace string, p *corev1.VolumeProjection) world.H
 	return r.HeldBy(hal.ConfigMapKind, namespace+"/"+p.ConfigMap.Name)
 }
 
+// options are what a source of a volume of a pod can make; of the present versions alone, if isPresent.
+func (h *run) options(
+	r *world.Run, p *world.Pod, source *corev1.VolumeProjection, byDefault *int32, isPresent bool,
+) (all []map[string]file) {
+	if source.DownwardAPI != nil {
+		all = append(all, says(p.Object, source, byDefault))
+		for _, t := range h.told {
+			if t.pod == p && !isPresent {
+				all = append(all, says(t.object, source, byDefault))
+			}
+		}
+		return all
+	}
+	held := holding(r, namespaceOf(p), source).Held
+	if isPresent {
+		held = held[len(held)-1:]
+	}
+	for _, data := range held {
+		if files, ok := made(source, data, byDefault); ok {
+			all = append(all, files)
+		}
+	}
+	return all
+}
+
 // isMade reports whether files are those of some version of each source; of the present ones alone, if isPresent.
-func isMade(
-	r *world.Run, namespace string, of *corev1.ProjectedVolumeSource, files map[string]file, isPresent bool,
+func (h *run) isMade(
+	r *world.Run, p *world.Pod, of *corev1.ProjectedVolumeSource, files map[string]file, isPresent bool,
 ) bool {
 	var try func(i int, so map[string]file) bool
 	try = func(i int, so map[string]file) bool {
 		if i == len(of.Sources) {
 			return maps.Equal(so, files)
 		}
-		all := holding(r, namespace, &of.Sources[i]).Held
-		if isPresent {
-			all = all[len(all)-1:]
-		}
-		return slices.ContainsFunc(all, func(data map[string]string) bool {
-			more, ok := made(&of.Sources[i], data, of.DefaultMode)
-			if !ok {
-				return false
-			}
-			next := maps.Clone(so)
-			maps.Copy(next, more)
-			return try(i+1, next)
-		})
+		return slices.ContainsFunc(h.options(r, p, &of.Sources[i], of.DefaultMode, isPresent),
+			func(more map[string]file) bool {
+				next := maps.Clone(so)
+				maps.Copy(next, more)
+				return try(i+1, next)
+			})
 	}
 	return try(0, map[string]file{})
 }
@@ -170,6 +246,9 @@ func (*run) Refuses(r *world.Run, p *world.Pod) bool {
 	for _, u := range p.Uses {
 		of := projection(p, u)
 		for i := 0; of != nil && i < len(of.Sources); i++ {
+			if of.Sources[i].DownwardAPI != nil {
+				continue
+			}
 			is := holding(r, namespaceOf(p), &of.Sources[i])
 			isNews := r.Registrars.Calm == 0 && is.MovedAt != 0 && r.W.Now() < is.MovedAt.Add(newsMost)
 			if _, ok := made(&of.Sources[i], is.Present(), nil); !ok || isNews {
@@ -189,7 +268,7 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 			continue
 		}
 		r.Judges("S20")
-		if files := seen(r.W, u.Path); !isMade(r, namespaceOf(p), of, files, false) {
+		if files := seen(r.W, u.Path); !h.isMade(r, p, of, files, false) {
 			r.Fail("S20", "told ready", p.Name, fmt.Sprintf("pod %s is reported ready, and volume %s has %s, which no "+
 				"version of its objects makes", p.Name, u.Name, list(files)))
 			return false
@@ -234,7 +313,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 				continue
 			}
 			r.Judges("S20")
-			if files := seen(r.W, u.Path); !isMade(r, namespaceOf(g.pod), of, files, false) {
+			if files := seen(r.W, u.Path); !h.isMade(r, g.pod, of, files, false) {
 				r.Fail("S20", e.Kind.String(), g.pod.Name, fmt.Sprintf("containers of pod %s see %s in volume %s, which no "+
 					"version of its objects makes, since: %s %s", g.pod.Name, list(files), u.Name, e.Kind, e.Path))
 				return
@@ -251,7 +330,7 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 		return true
 	}
 	r.Judges("S20")
-	if files := seen(r.W, u.Path); !isMade(r, namespaceOf(p), of, files, true) {
+	if files := seen(r.W, u.Path); !h.isMade(r, p, of, files, true) {
 		r.Fail("S20", "calm", p.Name, fmt.Sprintf("volume %s of pod %s has %s, which the present versions of its objects "+
 			"do not make", u.Name, p.Name, list(files)))
 		return false
