@@ -76,6 +76,18 @@ func IdentityOf(object any) Identity {
 	panic(fmt.Sprintf("hal: a %T is no object of a cluster", object))
 }
 
+// ClaimName is the name of the claim that a volume of a pod is of; "" if it is of none. That of a generic ephemeral
+// volume is made of both names.
+func ClaimName(pod *corev1.Pod, v *corev1.Volume) string {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return v.PersistentVolumeClaim.ClaimName
+	case v.Ephemeral != nil:
+		return pod.Name + "-" + v.Name
+	}
+	return ""
+}
+
 // Synced says that all objects of Source that exist have been in an Applied at least once. Before it, an object not
 // seen is not an object that is gone.
 type Synced struct{ Source Source }

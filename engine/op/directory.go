@@ -91,7 +91,7 @@ func foreign(o core.Op, dir string, seen Seen) core.Result {
 // before anything is touched.
 func (d Directory) Remove(h *hal.Host, o core.Op) core.Result {
 	c, trash := Call(o), TrashOf(d.Path)
-	if r, ok := d.clearMounts(h, o); !ok {
+	if r, ok := d.clearMounts(h, o, trash); !ok {
 		return r
 	}
 	until := h.Runtime.Now().Add(deletionTurn)
@@ -115,13 +115,13 @@ func (d Directory) Remove(h *hal.Host, o core.Op) core.Result {
 }
 
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
-func (d Directory) clearMounts(h *hal.Host, o core.Op) (core.Result, bool) {
+func (d Directory) clearMounts(h *hal.Host, o core.Op, trash string) (core.Result, bool) {
 	c := Call(o)
 	around, err := h.Mounts.Within(c, path.Dir(d.Path)) // the directory and its trash lie there
 	if err != nil {
 		return NotDone(err.Error()), false
 	}
-	below := append(MountsBelow(around, d.Path), MountsBelow(around, TrashOf(d.Path))...)
+	below := append(MountsBelow(around, d.Path), MountsBelow(around, trash)...)
 	if len(below) > 0 {
 		r := NotDone(fmt.Sprintf("cannot delete it: %s is mounted on %s, below the volume; volnode leaves it alone; "+
 			"unmount it",

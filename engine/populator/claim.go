@@ -4,27 +4,30 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
 )
 
 const protection = "kubernetes.io/pvc-protection"
 
 // claim follows a claim to its PersistentVolume. Each must name the other: a claim that alone says so could take
-// another's data.
+// another's data. That of a generic ephemeral volume must name the pod, too (K:B13).
 func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
-	src := v.Spec.PersistentVolumeClaim
-	namespace := p.Pod.Namespace
-	field := func() string { return v.Field(".persistentVolumeClaim.claimName") }
-	if bad := plugin.BadObjectName(src.ClaimName); bad != "" {
-		return plugin.Problemf(field(), "%s", plugin.Says(src.ClaimName, bad))
+	namespace, name := p.Pod.Namespace, hal.ClaimName(p.Pod, v.Spec)
+	field, advice := func() string { return v.Field(".persistentVolumeClaim.claimName") }, "name another one here"
+	if v.Spec.Ephemeral != nil {
+		field, advice = func() string { return v.Field(".ephemeral") }, "use persistentVolumeClaim"
 	}
-	p.consult(RefClaim, namespace, src.ClaimName)
-	claim := p.Claim(namespace, src.ClaimName)
+	if bad := plugin.BadObjectName(name); bad != "" {
+		return plugin.Problemf(field(), "%s", plugin.Says(name, bad))
+	}
+	p.consult(RefClaim, namespace, name)
+	claim := p.Claim(namespace, name)
 	if claim == nil {
-		return plugin.Problemf(field(),
-			"there is no PersistentVolumeClaim %s in namespace %s; add it, or name another one here",
-			src.ClaimName, namespace)
+		return plugin.Problemf(field(), "there is no PersistentVolumeClaim %s in namespace %s; add it, or %s", name,
+			namespace, advice)
 	}
 	of := func(path string) string { return "PersistentVolumeClaim " + namespace + "/" + claim.Name + " " + path }
 	switch phase := claim.Status.Phase; {
@@ -34,6 +37,10 @@ func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 	case claim.Spec.VolumeName == "":
 		return plugin.Problemf(of("spec.volumeName"),
 			"the claim is not bound to a PersistentVolume; volnode does not bind claims, so name one there")
+	case v.Spec.Ephemeral != nil && !metav1.IsControlledBy(claim, p.Pod):
+		return plugin.Problemf(of("metadata.ownerReferences"),
+			"do not name this pod, with uid %s, as the controller, so the claim may be another's; add that, or use "+
+				"persistentVolumeClaim", p.Pod.UID)
 	case phase != "" && phase != corev1.ClaimBound:
 		// A manifest has no status; where there is one, it counts.
 		return plugin.Problemf(of("status.phase"),
@@ -45,7 +52,7 @@ func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 		return plugin.Problemf(of("spec.volumeName"),
 			"there is no PersistentVolume %s; add it, or name another one here", claim.Spec.VolumeName)
 	}
-	v.ReadOnly = v.ReadOnly || src.ReadOnly
+	v.ReadOnly = v.ReadOnly || v.Spec.PersistentVolumeClaim != nil && v.Spec.PersistentVolumeClaim.ReadOnly
 	if problem := bound(v); problem != nil {
 		return problem
 	}

@@ -45,6 +45,7 @@ type Memory struct {
 	volumes []Volume
 	ladders []core.Rung // of the volumes
 	rungs   []core.Rung // see [Result.Rungs]
+	populator
 }
 
 // RefKind says what a [Ref] refers to.
@@ -115,11 +116,13 @@ func indexOf(rungs []core.Rung, key hal.Key) int {
 // Populate resolves the volumes of in.Pod. Volumes that no container uses are left out, as the kubelet leaves them
 // (K:B10).
 func Populate(in Input) Result {
-	p := populator{Input: in}
-	if p.Memory == nil {
-		p.Memory = &Memory{}
+	memory := in.Memory
+	if memory == nil {
+		memory = &Memory{}
 	}
-	memory := p.Memory
+	p := &memory.populator
+	*p = populator{Input: in}
+	p.Memory = memory
 	p.result.memory, p.result.Volumes, memory.ladders = memory, memory.volumes[:0], memory.ladders[:0]
 	memory.uses = usesOf(in.Pod, memory.uses[:0])
 	uses := memory.uses
@@ -132,7 +135,9 @@ func Populate(in Input) Result {
 	p.result.Volumes = append(p.result.Volumes, missing(in.Pod)...)
 	p.conflicts()
 	memory.volumes = p.result.Volumes
-	return p.result
+	result := p.result
+	memory.populator = populator{}
+	return result
 }
 
 type populator struct {
@@ -181,11 +186,8 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 		return plugin.Problemf(v.Field(""), "names more than one source: %v; keep one", sourcesOf(v.Spec))
 	}
 	switch source {
-	case "persistentVolumeClaim":
+	case "persistentVolumeClaim", "ephemeral":
 		return p.claim(v)
-	case "ephemeral":
-		return plugin.Problemf(v.Field(".ephemeral"),
-			"volnode does not serve generic ephemeral volumes; create the claim and use persistentVolumeClaim")
 	}
 	if !p.Sources.Serves(source) {
 		return plugin.Problemf(v.Field("."+source), "volnode does not serve this source; it serves %s",

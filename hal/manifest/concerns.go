@@ -50,8 +50,8 @@ func (s state) about(pod string) relatives {
 		namespace, name, uid, isNamed = o.id.Namespace, o.id.Name, o.id.UID, true
 		for i := range web.Spec.Volumes {
 			v := &web.Spec.Volumes[i]
-			if v.PersistentVolumeClaim != nil {
-				is.claim(s, namespace, v.PersistentVolumeClaim.ClaimName)
+			if claim := hal.ClaimName(web, v); claim != "" {
+				is.claim(s, namespace, claim)
 			}
 			is.contents(s, namespace, &v.VolumeSource)
 		}

@@ -90,7 +90,7 @@ func isOpen(r *world.Run, pod *corev1.Pod, v *corev1.Volume) bool {
 	switch {
 	case v.CSI != nil:
 		driver = v.CSI.Driver
-	case v.PersistentVolumeClaim != nil:
+	case hal.ClaimName(pod, v) != "":
 		_, pv := r.Heard.Claimed(pod, v)
 		if pv == nil || pv.Spec.CSI == nil {
 			return true
@@ -272,10 +272,9 @@ func publishAsked(r *world.Run, pod *corev1.Pod, v *corev1.Volume, began hal.Ins
 	case !isUsed:
 	case v.CSI != nil:
 		return inlineAsked(r, pod, v, readOnly, began, at, yield)
-	case v.PersistentVolumeClaim != nil:
-		readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly
-		for claim := range versions[*corev1.PersistentVolumeClaim](r,
-			"pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, began) {
+	case hal.ClaimName(pod, v) != "":
+		readOnly = readOnly || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
+		for claim := range versions[*corev1.PersistentVolumeClaim](r, "pvc "+pod.Namespace+"/"+hal.ClaimName(pod, v), began) {
 			for pv := range versions[*corev1.PersistentVolume](r, "pv "+claim.Spec.VolumeName, began) {
 				if !claimedAsked(r, pod, pv, isBlock, readOnly, began, at, yield) {
 					return false

@@ -57,4 +57,9 @@ var requests = []Mutant{
 		"read-only is not told", "S27, CSI NodePublishVolume", "engine/plugin/csi.publish",
 		"w.is(plugin.ParamReadOnly),", "false,",
 	},
+	{
+		"the claim of a former pod is taken for the new one's", "S3, K:B13", "engine/populator.populator.claim",
+		"case v.Spec.Ephemeral != nil && !metav1.IsControlledBy(claim, p.Pod):",
+		"case v.Spec.Ephemeral != nil && claim.Namespace != p.Pod.Namespace:",
+	},
 }

@@ -75,7 +75,7 @@ func (o *Objects) Drop(object any) {
 
 // Claimed returns the claim and the PersistentVolume of a volume of a pod; nil for what there is not.
 func (o *Objects) Claimed(pod *corev1.Pod, v *corev1.Volume) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
-	claim := o.claims[pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName]
+	claim := o.claims[pod.Namespace+"/"+hal.ClaimName(pod, v)]
 	if claim == nil {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (o *Objects) identity(pod *corev1.Pod) string {
 	var b strings.Builder
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		if v.PersistentVolumeClaim == nil {
+		if hal.ClaimName(pod, v) == "" {
 			continue
 		}
 		claim, pv := o.Claimed(pod, v)
@@ -353,7 +353,7 @@ func (r *Run) usesOf(pod *corev1.Pod, before []Use) []Use {
 
 func (r *Run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (u Use, ok bool) {
 	c := Claimed{UID: string(pod.UID), Spec: v, IsBlock: isBlock, ReadOnly: readOnly}
-	if v.PersistentVolumeClaim != nil {
+	if hal.ClaimName(pod, v) != "" {
 		if _, c.PV = r.Now.Claimed(pod, v); c.PV == nil {
 			return Use{Name: v.Name}, false
 		}

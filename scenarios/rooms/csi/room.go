@@ -34,10 +34,15 @@ func use(v world.Claimed) (world.Use, bool) {
 	is := v.PV.Spec.CSI
 	u := world.Use{
 		Spec: v.PV.Name, Driver: is.Driver, Volume: is.VolumeHandle, Path: world.PublishedAt(v.UID, v.PV.Name),
-		ReadOnly: v.ReadOnly || v.Spec.PersistentVolumeClaim.ReadOnly || is.ReadOnly, Raw: v.IsBlock,
+		ReadOnly: v.ReadOnly || isReadOnly(v.Spec) || is.ReadOnly, Raw: v.IsBlock,
 	}
 	if u.Raw {
 		u.Path = plugin.BlockPublishPlace(lang.RootDir, v.UID, v.PV.Name).Path
 	}
 	return u, true
+}
+
+// isReadOnly: the pod asks its claim for a volume that is read-only. A generic ephemeral volume can't ask.
+func isReadOnly(v *corev1.Volume) bool {
+	return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
 }
