@@ -216,7 +216,9 @@ func TestHostileFields(t *testing.T) {
 		host.Pod("bad", "bad", "up", "emptyDir: {}", "handle", host.Claim("hostile"), "driver", host.Claim("far"),
 			"secret", host.Claim("leak"),
 			"claim", `persistentVolumeClaim: {claimName: "../../x"}`, "root", `hostPath: {path: "/tmp/../etc"}`, "nfs",
-			"nfs: {server: s, path: /}"))
+			"nfs: {server: s, path: /}", "object", `configMap: {name: "../x"}`, "out",
+			`secret: {secretName: app, items: [{key: a, path: "a/../../../etc/passwd"}]}`, "self",
+			`downwardAPI: {items: [{path: /etc/passwd, fieldRef: {fieldPath: metadata.name}}]}`))
 	for _, want := range []struct {
 		volume string
 		state  engine.Condition
@@ -237,6 +239,9 @@ func TestHostileFields(t *testing.T) {
 		},
 		{"nfs", engine.Blocked, "spec.volumes[nfs].nfs: volnode does not serve this source; it serves " +
 			"persistentVolumeClaim, csi, emptyDir, hostPath, secret, configMap, downwardAPI and projected"},
+		{"object", engine.Blocked, `the name of the ConfigMap "../x" has characters outside`},
+		{"out", engine.Blocked, `spec.volumes[out].secret.items[0].path: "a/../../../etc/passwd" has an empty part`},
+		{"self", engine.Blocked, `spec.volumes[self].downwardAPI.items[0].path: "/etc/passwd" is not relative`},
 		{"handle", engine.Waiting, "NOT_FOUND"}, // a handle may be any text: it goes into paths hashed
 		{"up", engine.Ready, ""},
 	} {

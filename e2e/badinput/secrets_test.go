@@ -95,7 +95,8 @@ func TestSecrets(t *testing.T) {
 	n.searchFiles()
 }
 
-// plant applies a pod whose volume has a secret for each of its calls, and has the driver repeat them in its errors.
+// plant applies a pod that has the files of secrets, and a volume with a secret for each of its calls, and has the
+// driver repeat them in its errors.
 func (n *node) plant() {
 	n.DriverFaults(n.echoes()...)
 	n.Apply("secrets.yaml", secret("stage")+"---\n"+secret("publish")+"---\n"+secret("expand"))
@@ -104,7 +105,8 @@ func (n *node) plant() {
 		"    nodeExpandSecretRef: {namespace: default, name: expand}\n    controllerPublishSecretRef: {namespace: " +
 		"default, name: expand}"
 	n.Apply("zweite.yaml", host.ClaimAndVolume("more", "vol-2", refs)+"---\n"+host.Pod("second", "second", "data",
-		host.Claim("more")))
+		host.Claim("more"), "keys", "secret: {secretName: stage}", "both",
+		"projected: {sources: [{secret: {name: publish}}, {secret: {name: stage, items: [{key: password, path: a/b}]}}]}"))
 	n.agent.AwaitStatus("a stage that failed", func(s engine.Status) bool {
 		for _, r := range s.Rungs {
 			if r.Attempts > 0 {

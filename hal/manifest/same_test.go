@@ -30,7 +30,10 @@ func (d dice) one(of ...string) string { return of[d.IntN(len(of))] }
 func (d dice) document() string {
 	switch name, uid := d.one("a", "b", "c", "d"), d.one("", "u1", "u2", "u3"); d.IntN(6) {
 	case 0:
-		return secretOf(name, "x")
+		if d.IntN(2) == 0 {
+			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {a: '" + d.one("x", "y") + "'}\n"
+		}
+		return secretOf(name, d.one("x", "y"))
 	case 1:
 		return "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: " + name +
 			"}\nspec: {attachRequired: " + d.one("true", "false") + "}\n"
