@@ -182,6 +182,18 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 // version checks source number i of a volume, and returns the version of what it is made of.
 func (s *source) version(v plugin.Volume, i int, p *corev1.VolumeProjection) (string, *plugin.Problem) {
 	at := v.Field(s.field(i))
+	named := 0
+	for _, is := range [...]bool{
+		p.Secret != nil, p.ConfigMap != nil, p.DownwardAPI != nil, p.ServiceAccountToken != nil,
+		p.ClusterTrustBundle != nil, p.PodCertificate != nil,
+	} {
+		if is {
+			named++
+		}
+	}
+	if named != 1 {
+		return "", plugin.Problemf(at, "names %d sources; name one", named)
+	}
 	if p.DownwardAPI != nil {
 		return downwardVersion(v, at, p.DownwardAPI.Items)
 	}

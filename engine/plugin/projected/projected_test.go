@@ -293,3 +293,24 @@ func TestWhatAPodSaysOfItself(t *testing.T) {
 		require.Equal(t, c.why == "", why == "", why)
 	}
 }
+
+func TestASourceIsOne(t *testing.T) {
+	for want, p := range map[string]corev1.VolumeProjection{
+		"names 0 sources; name one": {},
+		"names 2 sources; name one": {
+			Secret:    &corev1.SecretProjection{LocalObjectReference: named("s")},
+			ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("m")},
+		},
+		"tokens, trust bundles and certificates are not served": {
+			ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"},
+		},
+	} {
+		s, v := volumeOf(t, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{p},
+		}}, known)
+		_, problem := s.Ladder(nil, v)
+		require.NotNil(t, problem)
+		require.Equal(t, "spec.volumes[v].projected.sources[0]", problem.Field)
+		require.Contains(t, problem.Message, want)
+	}
+}
