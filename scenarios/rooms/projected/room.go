@@ -3,6 +3,7 @@ package projected
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -140,8 +141,17 @@ func versionOf(version int) map[string]string {
 	}
 }
 
-// begin makes the objects, and draws how people change, remove and make them again.
+// begin makes the objects, and draws how people change, remove and make them again. In a world that draws nothing they
+// are made once calm comes, if a pod needs them: so what is kept of other worlds stays as it was.
 func begin(g world.Planner) {
+	for _, m := range g.Run().Rooms {
+		if h, is := m.(*run); is {
+			h.isHunted = true
+		}
+	}
+	if g.Pick("workload.contents", "", 0, 1, 3) == 0 {
+		return
+	}
 	for _, o := range objects {
 		g.Run().Holds(o.kind, namespace, o.name, versionOf(0))
 		version := 0
@@ -164,10 +174,13 @@ func begin(g world.Planner) {
 	}
 }
 
-// Mends is people who make the objects again that pods need.
-func (*run) Mends(r *world.Run) {
+// Mends is people who make the objects that pods of hunts need.
+func (h *run) Mends(r *world.Run) {
+	isNeeded := h.isHunted && slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
+		return p.IsWanted && slices.ContainsFunc(p.Uses, func(u world.Use) bool { return projection(p, u) != nil })
+	})
 	for _, o := range objects {
-		if h := r.HeldBy(o.kind, namespace+"/"+o.name); len(h.Held) > 1 && h.Present() == nil && o.name == app {
+		if isNeeded && o.name == app && r.HeldBy(o.kind, namespace+"/"+o.name).Present() == nil {
 			r.Holds(o.kind, namespace, o.name, versionOf(cases.Slots+1))
 		}
 	}

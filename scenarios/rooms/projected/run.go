@@ -23,8 +23,9 @@ import (
 // run is what a run notes of such volumes.
 type run struct {
 	world.PlainRun
-	given []given
-	told  []told
+	isHunted bool // its pods are those of a hunt
+	given    []given
+	told     []told
 }
 
 // told is what the agent was told of a pod, in any life.
