@@ -129,7 +129,7 @@ func statusOf(err error, j Job, complaint string) (status int, isUp bool, _ erro
 }
 
 // writeInitrd writes the archive of what the kernel has before its root filesystem: the modules that it needs for that,
-// and this program, which is told the job.
+// and this program, which reads the job there.
 func (i *Image) writeInitrd(file string, j Job) (err error) {
 	f, err := os.Create(file)
 	if err != nil {

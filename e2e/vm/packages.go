@@ -109,7 +109,7 @@ func resolve(name, dir string) (kernel string, all []archive, err error) {
 	return kernel, all, nil
 }
 
-// onto are the options for an installation onto an empty system, of which only the downloads are wanted.
+// onto are the options with which apt-get downloads all that an empty system would need, and installs nothing.
 func onto(dir string) []string {
 	return []string{
 		"-o", "Dir::State::status=" + filepath.Join(dir, "status"), "-o", "Dir::Cache::archives=" + dir + "/",

@@ -13,7 +13,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is about filesystems that have failed, and of which the mount table does not say so: an XFS that has shut
+// This file finds filesystems that have failed where the mount table does not say so: an XFS that has shut
 // down, by itself or by XFS_IOC_GOINGDOWN, on any kernel; and an ext4 that has stopped on Linux before 6.15, which does
 // not have "shutdown" or "emergency_ro" in its options. Such a kernel makes it "ro" after an error, but for Linux 6.12
 // and older stable kernels with that change; of the latter nothing tells an error that has not shut it down.

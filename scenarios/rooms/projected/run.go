@@ -28,7 +28,7 @@ type run struct {
 	told     []told
 }
 
-// told is what the agent was told of a pod, in any life.
+// told is a version of a pod that the agent has heard of, in any life.
 type told struct {
 	pod    *world.Pod
 	object *corev1.Pod
