@@ -107,6 +107,14 @@ type Files interface {
 type HostFile struct {
 	Exists bool
 	Type   FileType
+	// Path is where it lies, without links; "" if nothing is there, as the fields up to Born.
+	Path string
+	// Device and Root are what a bind mount of it shows in the mount table: its filesystem, and its path there.
+	Device Device
+	Root   string
+	// Inode and Born say which file of its filesystem it is: see [Info].
+	Inode uint64
+	Born  int64
 	// Below is where it lies below the agent's root directory, relative to that ("." is the directory itself): as its
 	// path names it, and as the directory's own filesystem has it, however many mounts lead there. Empty if it lies
 	// elsewhere. If nothing is there it is of the place where Make would make it.

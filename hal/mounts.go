@@ -106,9 +106,10 @@ func sound(fingerprint string) string {
 // BindSpec is one bind mount.
 type BindSpec struct {
 	Source, Target string
-	// ReadOnly is in effect before the mount is visible (mount_setattr(2) on the detached copy); mount(2)'s
-	// MS_BIND|MS_RDONLY alone would be writable.
-	ReadOnly bool
+	// Flags are "nodev", "nosuid", "noexec" and "ro", besides those of the mount at Source. They are in effect before
+	// the mount is visible (mount_setattr(2) on the detached copy); mount(2)'s MS_BIND|MS_RDONLY alone would be
+	// writable.
+	Flags []string
 }
 
 // NewMount is one mount of a new superblock.
@@ -145,7 +146,7 @@ type Mounts interface {
 	// Mount makes a superblock and attaches it at Target, which must exist. ELOOP if Target is or leads through a link.
 	Mount(c Call, m NewMount) error
 	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive. ELOOP if either is or
-	// leads through a link; EINVAL if one is a directory and the other is not.
+	// leads through a link; EINVAL if one is a directory and the other is not, or if a flag is unknown.
 	Bind(c Call, b BindSpec) error
 	// Unmount detaches the top mount at path, if it is id; EINVAL if another mount or none is there. Never lazy.
 	// NotDone on EBUSY.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -107,8 +108,23 @@ var mountVerbs = map[string]verb{
 		return nil, r.host.Mounts.Mount(r.call(), m)
 	},
 	"bind": func(r *run, a args) ([]string, error) {
-		b := hal.BindSpec{Source: r.path(a[0]), Target: r.path(a[1]), ReadOnly: a.at(2) == "ro"}
+		b := hal.BindSpec{Source: r.path(a[0]), Target: r.path(a[1])}
+		if a.at(2) != "" {
+			b.Flags = strings.Split(a.at(2), ",")
+		}
 		return nil, r.host.Mounts.Bind(r.call(), b)
+	},
+	"shows": func(r *run, a args) ([]string, error) { // whether the mount at the second path shows what the first leads to
+		found, err := r.host.HostPaths.Find(r.call(), r.path(a[0]))
+		if err != nil {
+			return nil, err
+		}
+		stack, err := r.host.Mounts.At(r.call(), r.path(a[1]))
+		if err != nil || len(stack) == 0 {
+			return []string{"nothing is mounted"}, err
+		}
+		top := stack[len(stack)-1]
+		return []string{fmt.Sprint(found.Device == top.Device && found.Root == top.Root)}, nil
 	},
 	"umount": func(r *run, a args) ([]string, error) {
 		stack, err := r.host.Mounts.At(hal.Call{}, r.path(a[0]))
@@ -149,6 +165,16 @@ var hostVerbs = map[string]verb{
 			return []string{"nothing"}, nil
 		}
 		return []string{found.Type.String()}, nil
+	},
+	"is": func(r *run, a args) ([]string, error) { // where it lies, and which file the tree has there
+		found, err := r.host.HostPaths.Find(r.call(), r.path(a[0]))
+		if err != nil || !found.Exists {
+			return nil, err
+		}
+		info, err := r.host.Tree.Stat(r.call(), found.Path)
+		is := info.Inode == found.Inode && info.Born == found.Born && info.Type == found.Type
+		at, _ := filepath.Rel(r.world.Dir(), found.Path) // both are absolute
+		return []string{at, fmt.Sprint(is)}, err
 	},
 	"where": func(r *run, a args) ([]string, error) {
 		found, err := r.host.HostPaths.Find(r.call(), r.path(a[0]))

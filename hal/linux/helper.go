@@ -20,6 +20,7 @@ const helperName = "volnode-helper"
 // may hold secrets, and as gob, since JSON would change a path that is not UTF-8.
 type request struct {
 	Mount   *hal.NewMount
+	Bind    *hal.BindSpec
 	Unmount *unmountRequest
 	Find    *findRequest
 	Make    *makeRequest

@@ -59,6 +59,8 @@ func perform(req request) response {
 	switch {
 	case req.Mount != nil:
 		return answer(attachNew(*req.Mount), hal.NotDone)
+	case req.Bind != nil:
+		return answer(bindInHelper(*req.Bind), hal.NotDone)
 	case req.Unmount != nil:
 		// The agent looked already; the child may have waited for a processor since.
 		return answer(detachTop(*req.Unmount), hal.NotDone)

@@ -84,6 +84,8 @@ type located struct {
 	path   string     // of its name, links followed
 	device hal.Device // of its filesystem,
 	inner  string     // and its path in that
+	inode  uint64
+	born   int64
 }
 
 func (f *finder) find(path, root string) (hal.HostFile, error) {
@@ -92,7 +94,9 @@ func (f *finder) find(path, root string) (hal.HostFile, error) {
 		return hal.HostFile{}, err
 	}
 	is, err := f.locate(path)
-	found := hal.HostFile{Exists: err == nil, Type: is.file}
+	found := hal.HostFile{
+		Exists: err == nil, Type: is.file, Path: is.path, Device: is.device, Root: is.inner, Inode: is.inode, Born: is.born,
+	}
 	rest := ""
 	if errors.Is(err, unix.ENOENT) && !f.isCached {
 		is, rest, err = f.nearest(filepath.Clean(path))
@@ -159,10 +163,11 @@ func (f *finder) locate(path string) (located, error) {
 	}
 	defer unix.Close(fd)
 	var st unix.Statx_t
-	if err := unix.Statx(fd, "", flags, unix.STATX_TYPE|unix.STATX_MNT_ID|unix.STATX_MNT_ID_UNIQUE, &st); err != nil {
+	const asks = unix.STATX_TYPE | unix.STATX_INO | unix.STATX_BTIME | unix.STATX_MNT_ID | unix.STATX_MNT_ID_UNIQUE
+	if err := unix.Statx(fd, "", flags, asks, &st); err != nil {
 		return located{}, err
 	}
-	is := located{file: typeOf(uint32(st.Mode))}
+	is := located{file: typeOf(uint32(st.Mode)), inode: st.Ino, born: bornAt(&st)}
 	if is.path, err = linkText("/proc/self/fd/" + strconv.Itoa(fd)); err != nil {
 		return located{}, err
 	}

@@ -28,9 +28,24 @@ func (m *mounts) Mount(c hal.Call, n hal.NewMount) error {
 	})
 }
 
+// Bind asks the kernel's cache for the source, which never waits for a filesystem. What is not in it, a helper child
+// looks for.
 func (m *mounts) Bind(c hal.Call, b hal.BindSpec) error {
 	return m.host.within(c, hal.ClassSyscall, "bind", b.Target, func() error {
-		return mountError("bind", b.Target, m.attachBind(b))
+		attrs, err := bindAttrs(b.Flags)
+		if err != nil {
+			return mountError("bind", b.Target, err)
+		}
+		source, err := openCachedPoint(b.Source)
+		if errors.Is(err, unix.EAGAIN) {
+			_, err = m.host.help(c, hal.ClassSyscall, "bind", b.Target, request{Bind: &b})
+			return err
+		}
+		if err != nil {
+			return mountError("bind", b.Target, about(b.Source, err))
+		}
+		defer unix.Close(source)
+		return mountError("bind", b.Target, attachBind(source, b, attrs, m.crowded))
 	})
 }
 
@@ -104,32 +119,69 @@ func detach(path string) error {
 
 const moveFDs = unix.MOVE_MOUNT_F_EMPTY_PATH | unix.MOVE_MOUNT_T_EMPTY_PATH
 
-func (m *mounts) attachBind(b hal.BindSpec) error {
+// openCachedPoint is openPoint for what the kernel has in its cache; EAGAIN if it has not.
+func openCachedPoint(path string) (int, error) {
+	if err := checkPath(path); err != nil {
+		return -1, err
+	}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: withoutLinks | resolveCached}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	if err == unix.EINVAL { // before Linux 5.12
+		err = unix.EAGAIN
+	}
+	return fd, err
+}
+
+// bindAttrs are the attributes of a bind mount.
+func bindAttrs(flags []string) (uint64, error) {
+	attrs, err := mountAttrs(flags)
+	if other := attrs &^ bindable; err == nil && other != 0 {
+		err = because(syscall.EINVAL, "a bind mount takes nodev, nosuid, noexec and ro alone")
+	}
+	return attrs, err
+}
+
+const bindable = unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY
+
+// bindInHelper is a bind whose source may lie on a filesystem that hangs.
+func bindInHelper(b hal.BindSpec) error {
+	attrs, err := bindAttrs(b.Flags)
+	if err != nil {
+		return err
+	}
 	source, err := openPoint(b.Source)
 	if err != nil {
 		return about(b.Source, err)
 	}
 	defer unix.Close(source)
+	return attachBind(source, b, attrs, nil)
+}
+
+// attachBind attaches a copy of the mount that source lies on, rooted there. kept is nil in a helper child.
+func attachBind(source int, b hal.BindSpec, attrs uint64, kept *crowded) error {
 	target, err := openPoint(b.Target)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(target)
-	copied, ok := m.crowded.copyAt(source, b.Source)
+	copied, ok := -1, false
+	if kept != nil {
+		copied, ok = kept.copyAt(source, b.Source)
+	}
 	if !ok {
 		copied, err = openTree(source)
 	}
 	if err == unix.ENOSYS {
-		return bindByMount(source, target, b.ReadOnly)
+		return bindByMount(source, target, attrs)
 	}
 	if err != nil {
 		return err
 	}
 	defer unix.Close(copied)
-	if b.ReadOnly {
-		err := unix.MountSetattr(copied, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if attrs != 0 {
+		err := unix.MountSetattr(copied, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: attrs})
 		if err == unix.ENOSYS {
-			return bindByMount(source, target, true)
+			return bindByMount(source, target, attrs)
 		}
 		if err != nil {
 			return err
@@ -144,9 +196,9 @@ func about(path string, err error) error {
 }
 
 // bindByMount serves kernels before Linux 5.12. NB: a read-only bind is writable for the moment between its two calls.
-func bindByMount(source, target int, readOnly bool) error {
+func bindByMount(source, target int, attrs uint64) error {
 	from, to := fmt.Sprintf("/proc/self/fd/%d", source), fmt.Sprintf("/proc/self/fd/%d", target)
-	if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil || !readOnly {
+	if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil || attrs == 0 {
 		return err
 	}
 	// The handle refers to what lies below the bind: its path has to be looked up again.
@@ -156,9 +208,9 @@ func bindByMount(source, target int, readOnly bool) error {
 	}
 	var fs unix.Statfs_t
 	if err = unix.Statfs(path, &fs); err == nil {
-		// statfs(2) shows them with the numbers of mount(2).
+		// statfs(2) shows them with the numbers of mount(2), which those of bindable have, too.
 		const keep = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_NOATIME | unix.MS_NODIRATIME
-		err = unix.Mount("", path, "", uintptr(fs.Flags)&keep|unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
+		err = unix.Mount("", path, "", uintptr(fs.Flags)&keep|uintptr(attrs)|unix.MS_BIND|unix.MS_REMOUNT, "")
 	}
 	if err != nil {
 		return errors.Join(err, unix.Unmount(path, unix.UMOUNT_NOFOLLOW))

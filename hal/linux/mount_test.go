@@ -80,7 +80,7 @@ func TestBlockSuperblockIsMountedByAChild(t *testing.T) {
 		FSType: "ext4", Source: device, Target: target, Flags: []string{"nosuid", "nodev"},
 		Options: []hal.Option{{Key: "errors", Value: "remount-ro"}, {Key: "nodelalloc"}},
 	}))
-	require.NoError(t, h.mounts.Bind(hal.Call{}, hal.BindSpec{Source: target, Target: bound, ReadOnly: true}))
+	require.NoError(t, h.mounts.Bind(hal.Call{}, hal.BindSpec{Source: target, Target: bound, Flags: []string{"ro"}}))
 	stack, err := h.mounts.At(hal.Call{}, target)
 	require.NoError(t, err)
 	require.Len(t, stack, 1)
@@ -137,12 +137,12 @@ func TestMountByMount(t *testing.T) {
 	require.NoError(t, err)
 	to, err := openPoint(b)
 	require.NoError(t, err)
-	require.NoError(t, bindByMount(from, to, true))
+	require.NoError(t, bindByMount(from, to, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV))
 	require.NoError(t, unix.Close(from))
 	require.NoError(t, unix.Close(to))
 	h := startHostAt(t, root)
 	stack, err := h.mounts.At(hal.Call{}, b)
 	require.NoError(t, err)
 	require.True(t, stack[0].ReadOnly)
-	require.Equal(t, []string{"nosuid", "relatime"}, stack[0].Options)
+	require.Equal(t, []string{"nodev", "nosuid", "relatime"}, stack[0].Options)
 }

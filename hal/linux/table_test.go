@@ -26,8 +26,8 @@ func oddMounts(t *testing.T, h *Host, root string) {
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "from/sub dir"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(root, "to"), 0o755))
-	require.NoError(t, h.mounts.attachBind(hal.BindSpec{
-		Source: filepath.Join(root, "from/sub dir"), Target: filepath.Join(root, "to"), ReadOnly: true,
+	require.NoError(t, h.mounts.Bind(hal.Call{}, hal.BindSpec{
+		Source: filepath.Join(root, "from/sub dir"), Target: filepath.Join(root, "to"), Flags: []string{"ro"},
 	}))
 }
 

@@ -348,7 +348,7 @@ func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 	if n == nil {
 		return hal.HostFile{}, nil
 	}
-	return hal.HostFile{Exists: true, Type: n.info.Type}, nil
+	return hal.HostFile{Exists: true, Type: n.info.Type, Path: at, Root: at, Inode: n.info.Inode, Born: n.info.Born}, nil
 }
 
 func (p hostPaths) Cached(c hal.Call, at string) (hal.HostFile, error) { return p.Find(c, at) }
@@ -406,6 +406,9 @@ func (m mounts) Mount(_ hal.Call, n hal.NewMount) error {
 func (m mounts) Bind(_ hal.Call, b hal.BindSpec) error {
 	defer m.begin().mu.Unlock()
 	m.mount(hal.Mount{Path: b.Target, FSType: "ext4", Source: b.Source})
+	stack := m.mounts[b.Target]
+	top := &stack[len(stack)-1]
+	top.Device, top.Root, top.ReadOnly = hal.Device{}, b.Source, slices.Contains(b.Flags, "ro")
 	return nil
 }
 

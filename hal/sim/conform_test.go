@@ -109,7 +109,11 @@ func TestMountTableAnswersLikeTheKernel(t *testing.T) {
 		}
 		require.NoError(t, h.Files.Write(c, root+"/file", nil, 0o600))
 		bind := func(from, to string, ro bool) error {
-			return h.Mounts.Bind(c, hal.BindSpec{Source: root + from, Target: root + to, ReadOnly: ro})
+			spec := hal.BindSpec{Source: root + from, Target: root + to}
+			if ro {
+				spec.Flags = []string{"ro"}
+			}
+			return h.Mounts.Bind(c, spec)
 		}
 		wantErrno(t, syscall.ENOENT, bind("/none", "/dst", false))
 		wantErrno(t, syscall.ENOENT, bind("/src", "/none", false))

@@ -80,7 +80,7 @@ func (h hostMounts) Bind(c hal.Call, b hal.BindSpec) error {
 	errno, ok := k.acts()
 	if ok {
 		errno = k.inKernel("bind "+b.Target, func(by actor) syscall.Errno {
-			return w.mounts.bind(by, b.Source, b.Target, b.ReadOnly, walkNoLinks)
+			return w.mounts.bind(by, b, walkNoLinks)
 		})
 	}
 	return k.done(errno)
@@ -104,7 +104,7 @@ func (h hostMounts) Unmount(c hal.Call, path string, id hal.MountID) error {
 	return k.done(errno)
 }
 
-// mountFlags are the flags of a NewMount.
+// mountFlags are the flags of a mount.
 var mountFlags = []string{"nodev", "noexec", "nosuid", "ro"}
 
 // tmpfsOption says whether tmpfs(5) takes a parameter.
@@ -124,6 +124,22 @@ func tmpfsOption(o hal.Option) bool {
 	return false
 }
 
+// flag gives m flags, besides those that it has; false if one is unknown.
+func (m *mount) flag(flags []string) bool {
+	for _, f := range flags {
+		switch {
+		case !slices.Contains(mountFlags, f):
+			return false
+		case f == "ro":
+			m.readOnly = true
+		case !slices.Contains(m.options, f):
+			m.options = append(slices.Clone(m.options), f)
+			slices.Sort(m.options)
+		}
+	}
+	return true
+}
+
 // mountNew makes a superblock and attaches it.
 func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 	sb, errno := t.w.fs.superblockFor(m)
@@ -131,18 +147,9 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 		return errno
 	}
 	made := t.newMount(sb.root)
-	made.options = []string{"relatime"}
-	for _, f := range m.Flags {
-		switch {
-		case !slices.Contains(mountFlags, f):
-			return syscall.EINVAL
-		case f == "ro":
-			made.readOnly = true
-		default:
-			made.options = append(made.options, f)
-		}
+	if !made.flag(m.Flags) {
+		return syscall.EINVAL
 	}
-	slices.Sort(made.options)
 	to, _, errno := t.w.walk(m.Target, walkNoLinks)
 	switch {
 	case errno != 0:

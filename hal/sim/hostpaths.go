@@ -57,7 +57,11 @@ func (w *World) find(path string) (hal.HostFile, syscall.Errno) {
 	at, _, errno := w.walk(path, walkAll)
 	found := hal.HostFile{Exists: errno == 0}
 	if errno == 0 {
-		found.Type = at.n.kind
+		found.Type, found.Path, found.Device, found.Root = at.n.kind, w.mounts.pathOf(at), at.n.sb.dev, at.n.path()
+		found.Inode, found.Born = at.n.inode, at.n.born()
+		if at.m.conn != nil {
+			found.Device = at.m.conn.dev
+		}
 	}
 	rest := ""
 	if errno == syscall.ENOENT {

@@ -237,13 +237,17 @@ func (m *mount) showRoot() string {
 // busy says whether an unmount answers EBUSY.
 func (m *mount) busy() bool { return m.holders > 0 || len(m.children) > 0 || m.parent == nil }
 
-// bind attaches a copy of the mount at source, rooted there, at target.
-func (t *mountTable) bind(by actor, source, target string, readOnly bool, mode walkMode) syscall.Errno {
-	from, _, errno := t.w.walk(source, mode)
+// bind attaches a copy of a mount.
+func (t *mountTable) bind(by actor, b hal.BindSpec, mode walkMode) syscall.Errno {
+	m := &mount{}
+	if !m.flag(b.Flags) {
+		return syscall.EINVAL
+	}
+	from, _, errno := t.w.walk(b.Source, mode)
 	if errno != 0 {
 		return errno
 	}
-	to, _, errno := t.w.walk(target, mode)
+	to, _, errno := t.w.walk(b.Target, mode)
 	switch {
 	case errno != 0:
 		return errno
@@ -252,13 +256,22 @@ func (t *mountTable) bind(by actor, source, target string, readOnly bool, mode w
 	case from.n.gone || to.n.gone:
 		return syscall.ENOENT
 	}
-	m := t.newMount(from.n)
-	m.readOnly = readOnly || from.m.readOnly
-	m.options = from.m.options
+	m = t.newMount(from.n)
+	m.readOnly, m.options = from.m.readOnly, from.m.options
+	m.flag(b.Flags)
 	m.conn = from.m.conn
 	m.shared = from.m.shared
 	t.place(by, to, m)
 	return 0
+}
+
+// bindSpec is a bind of others than the agent.
+func bindSpec(source, target string, readOnly bool) hal.BindSpec {
+	b := hal.BindSpec{Source: source, Target: target}
+	if readOnly {
+		b.Flags = []string{"ro"}
+	}
+	return b
 }
 
 // place attaches m and tells of it.

@@ -123,7 +123,7 @@ func (d *driver) attachVolume(r *rpc, v *volume, path string, readOnly bool) sys
 		return d.hide(r, v, path)
 	}
 	if v.sb == nil {
-		errno := w.mounts.bind(by, v.backing, path, readOnly, walkAll)
+		errno := w.mounts.bind(by, bindSpec(v.backing, path, readOnly), walkAll)
 		if stack := w.mounts.stack(path); errno == 0 {
 			stack[len(stack)-1].conn = conn
 		}
@@ -285,7 +285,7 @@ func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code 
 	case source == "":
 		errno = d.attachVolume(r, v, r.target, r.readOnly)
 	default:
-		errno = w.mounts.bind(actor{rpc: r}, source, r.target, r.readOnly, walkAll)
+		errno = w.mounts.bind(actor{rpc: r}, bindSpec(source, r.target, r.readOnly), walkAll)
 	}
 	if errno != 0 {
 		return hal.CodeInternal

@@ -383,7 +383,7 @@ func (w *World) SyncDirectory(path string) {
 
 // BindMount binds, as somebody on the node would.
 func (w *World) BindMount(source, target string, readOnly bool) syscall.Errno {
-	return w.mounts.bind(actor{}, source, target, readOnly, walkAll)
+	return w.mounts.bind(actor{}, bindSpec(source, target, readOnly), walkAll)
 }
 
 // UnmountTop unmounts the top mount at a path, as somebody on the node would.

@@ -71,7 +71,7 @@ func (w *World) isDenied(path string) syscall.Errno {
 
 // BindForeign binds, as somebody on the node would: the mount is nobody's volume.
 func (w *World) BindForeign(source, target string) syscall.Errno {
-	errno := w.mounts.bind(actor{}, source, target, false, walkAll)
+	errno := w.mounts.bind(actor{}, bindSpec(source, target, false), walkAll)
 	if stack := w.mounts.stack(target); errno == 0 && len(stack) > 0 {
 		stack[len(stack)-1].isForeign, w.hadForeign = true, true
 	}

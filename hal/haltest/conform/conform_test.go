@@ -74,13 +74,13 @@ func TestSequencesMeet(t *testing.T) {
 	}
 }
 
-// forgetfulWorld is a backend with a bug: it forgets that a bind was asked to be read-only.
+// forgetfulWorld is a backend with a bug: it forgets the flags of a bind.
 type forgetfulWorld struct{ haltest.World }
 
 type forgetfulMounts struct{ hal.Mounts }
 
 func (m forgetfulMounts) Bind(c hal.Call, b hal.BindSpec) error {
-	b.ReadOnly = false
+	b.Flags = nil
 	return m.Mounts.Bind(c, b)
 }
 
