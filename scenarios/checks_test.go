@@ -104,7 +104,7 @@ func runs(r *world.Run) *world.Pod {
 func scratchUse() world.Use {
 	return world.UseOf("u", &corev1.Volume{
 		Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
-	})
+	}, nil)
 }
 
 func TestChecksFire(t *testing.T) {

@@ -178,6 +178,7 @@ func begin(g *workload.Workload) {
 	if file.Attach {
 		g.PlanMoves(cases.OneVolume)
 	}
+	g.IsPersistent = g.Pick("workload.persistent", "", 0, 1, 1) == 1
 	world.BeginRooms(g)
 	one := world.VolumesOfHunts[cases.OneVolume]
 	g.R.Exclusive[one.Driver+"^"+one.Handle] = true
@@ -188,6 +189,7 @@ func begin(g *workload.Workload) {
 	g.IsTold = g.Pick("workload.told", "file.example", 0, 1, 1) == 1
 	g.R.Give(g.Stock.Objects(world.Cluster{
 		Volumes: g.Setup.Volumes, IsTold: g.IsTold, DiskAttaches: disk.Attach, FileAttaches: file.Attach,
+		Persists: g.IsPersistent,
 	})...)
 	for i := range g.Setup.Volumes {
 		dealings.Attaches(g.R, world.VolumeAt(i).Driver, world.VolumeAt(i).Handle)

@@ -7,9 +7,11 @@ import (
 )
 
 // Directories is the [Scan] of a source whose volumes are directories of the pods' own: see [op.Directory]. Found is
-// the rung of one that no record tells of, made such that it can be torn down.
+// the rung of one that no record tells of, made such that it can be torn down. Bad says what is wrong with its name, ""
+// if nothing: nil is [BadVolumeName].
 type Directories struct {
 	Found func(root, uid, volume string) core.Rung
+	Bad   func(name string) string
 	all   []Entry
 }
 
@@ -23,7 +25,10 @@ func (l *Directories) Node(*Scanner) error { return nil }
 
 // Discover makes rungs. A directory and the remains of an earlier one of the same name are one rung.
 func (l *Directories) Discover(d *Discovery) {
-	isFound := map[hal.Key]bool{}
+	isFound, bad := map[hal.Key]bool{}, l.Bad
+	if bad == nil {
+		bad = BadVolumeName
+	}
 	for _, e := range l.all {
 		name := op.Trashed(e.Name)
 		rung := l.Found(d.Root, e.Pod, name)
@@ -31,7 +36,7 @@ func (l *Directories) Discover(d *Discovery) {
 		if !d.IsPod(dir, e.Pod) {
 			continue
 		}
-		if BadVolumeName(name) != "" {
+		if bad(name) != "" {
 			d.Unrecognised(PathOf(l.Found(d.Root, e.Pod, e.Name).Want), "the name is not the name of a volume")
 			continue
 		}

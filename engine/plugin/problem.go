@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -33,6 +34,24 @@ func (v Volume) BadNames() *Problem {
 	}
 	if bad := BadVolumeName(v.Spec.Name); bad != "" {
 		return Problemf(v.Field(".name"), "%s; name the volume with a-z, 0-9 and -", Says(v.Spec.Name, bad))
+	}
+	return nil
+}
+
+// maxPath is PATH_MAX without its NUL.
+const maxPath = 4095
+
+// BadHostPath says why a field that names a path of the host can't be served, nil if it can.
+func BadHostPath(field, path string) *Problem {
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return Problemf(field, "%q is not an absolute path", path)
+	case slices.Contains(strings.Split(path, "/"), ".."):
+		return Problemf(field, `%q contains ".."; write the path without it`, path)
+	case len(path) > maxPath:
+		return Problemf(field, "has %d bytes; a path has at most %d", len(path), maxPath)
+	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return Problemf(field, "%q has control characters", path)
 	}
 	return nil
 }

@@ -14,9 +14,10 @@ type Source struct {
 	Name string
 	// Plugin is the kubelet's name of its plugin, in metrics and in the layout below a pod: "kubernetes.io/empty-dir".
 	Plugin string
-	// Serves reports whether a volume is of this source: by its PersistentVolume, nil if it has none, or by its entry
-	// in the pod.
-	Serves func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool
+	// InPod reports whether the entry of a volume in a pod is of this source; nil if no pod has it there.
+	InPod func(*corev1.Volume) bool
+	// InVolume reports whether a PersistentVolume is of this source; nil if none has it.
+	InVolume func(*corev1.PersistentVolume) bool
 	// Driver names the CSI driver of a volume, and the volume as the driver knows it, "" of an inline one; nil if no
 	// driver serves the source.
 	Driver func(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string)
@@ -35,6 +36,15 @@ type Source struct {
 
 // Directory is the name of the source in the layout below a pod: "kubernetes.io~empty-dir".
 func (s *Source) Directory() string { return strings.ReplaceAll(s.Plugin, "/", "~") }
+
+// Serves reports whether a volume is of the source: by its PersistentVolume, nil if it has none, or by its entry in the
+// pod.
+func (s *Source) Serves(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
+	if pv != nil {
+		return s.InVolume != nil && s.InVolume(pv)
+	}
+	return s.InPod != nil && s.InPod(spec)
+}
 
 // Kind is one kind of rungs of a source.
 type Kind struct {

@@ -31,9 +31,7 @@ const (
 func Source() plugin.Source {
 	return plugin.Source{
 		Name: "flexVolume", Plugin: Driver,
-		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
-			return pv == nil && spec.FlexVolume != nil && spec.FlexVolume.Driver == Driver
-		},
+		InPod:  func(spec *corev1.Volume) bool { return spec.FlexVolume != nil && spec.FlexVolume.Driver == Driver },
 		Ladder: ladder,
 		Kinds:  []plugin.Kind{{Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect}}},
 		Scan:   func() plugin.Scan { return &scan{} },

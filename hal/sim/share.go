@@ -16,6 +16,7 @@ import (
 // share is what a server exports.
 type share struct {
 	name     string
+	root     *node       // what is there; nil of a volume
 	conn     *connection // of the mounts that are made now; nil for none yet
 	isSilent bool
 	silences uint64   // counted, as each ends by itself
@@ -137,13 +138,18 @@ func (w *World) IsSilent(driver, handle string) bool {
 }
 
 // MountShare mounts a share that is no volume's at path, which is made, as the node's fstab has it. The next boot does
-// not mount it.
+// not mount it: that somebody does it again shows the same files.
 func (w *World) MountShare(path string) {
 	at := w.makeDirs(path)
-	s := &share{name: path}
-	w.shares = append(w.shares, s)
-	m := w.mounts.newMount(newSuperblock(w.fs.anonymous(), "nfs4", "server:"+path).root)
-	m.conn = w.export(s, nil)
+	i := slices.IndexFunc(w.shares, func(s *share) bool { return s.name == path })
+	if i < 0 {
+		i = len(w.shares)
+		w.shares = append(w.shares, &share{
+			name: path, root: newSuperblock(w.fs.anonymous(), "nfs4", "server:"+path).root,
+		})
+	}
+	m := w.mounts.newMount(w.shares[i].root)
+	m.conn = w.export(w.shares[i], nil)
 	w.mounts.place(actor{}, at, m)
 }
 

@@ -97,7 +97,7 @@ func crowdPod(i int, hasClaim bool) (*corev1.Pod, []world.Use) {
 			src.Medium = corev1.StorageMediumMemory
 		}
 		add("scratch", corev1.VolumeSource{EmptyDir: src},
-			world.UseOf(uid, &corev1.Volume{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: src}}))
+			world.UseOf(uid, &corev1.Volume{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: src}}, nil))
 	}
 	return p, uses
 }

@@ -119,7 +119,7 @@ func isBystander(r *world.Run, p *world.Pod) bool {
 		slow[d.Name] = slow[d.Name] || d.Name == r.Broken || !judges.IsPrompt(d) || !r.Registrars.Connected[d.Name]
 	}
 	isPlain := !slices.ContainsFunc(p.Uses, func(u world.Use) bool {
-		return slow[u.Driver] || r.Exclusive[u.Driver+"^"+u.Volume] || r.Away[u.Driver+"^"+u.Volume] != nil ||
+		return slow[u.Driver] || r.Exclusive[u.Thing()] || r.Away[u.Driver+"^"+u.Volume] != nil ||
 			dealings.IsDisturbed(r, u.Path) ||
 			r.IsCut[u.Driver+"^"+u.Volume] ||
 			isHeldOpen(r, u) || r.IsSilent(u) || dealings.HasFailed(r, u)

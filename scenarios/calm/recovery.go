@@ -65,7 +65,7 @@ func patient(r *world.Run) *world.Pod {
 		odd[d.Name] = odd[d.Name] || !judges.IsPrompt(d) || !r.Registrars.Connected[d.Name] || isFramed
 	}
 	isOdd := func(u world.Use) bool {
-		return odd[u.Driver] || r.Exclusive[u.Driver+"^"+u.Volume] || r.Away[u.Driver+"^"+u.Volume] != nil ||
+		return odd[u.Driver] || r.Exclusive[u.Thing()] || r.Away[u.Driver+"^"+u.Volume] != nil ||
 			dealings.IsDisturbed(r, u.Path) ||
 			isHeldOpen(r, u) || r.IsSilent(u) || dealings.HasFailed(r, u)
 	}

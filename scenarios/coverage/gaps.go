@@ -107,8 +107,6 @@ var Reasons = map[Item]string{
 	{"site", "csi.plugin-capabilities"}:     "the engine asks for the node's capabilities only",
 	{"site", "csi.probe"}: "the engine asks a driver for its name and its node, which proves as " +
 		"much as a probe",
-	{"site", "mounts.bind"}: "the engine binds nothing: drivers bind, and a hostPath is used " +
-		"where it is",
 }
 
 // reasonFor returns why an item is never reached, "" if it should be.

@@ -14,7 +14,7 @@ type Language struct {
 	// Statements are the words of each statement. Those in capitals stand for any one word, and parser.means says what
 	// that must be.
 	Statements []string
-	// Volumes are the words for volumes of pods that are no claims.
+	// Volumes are the words for volumes of pods that are no claims, and for PersistentVolumes that are not of CSI.
 	Volumes []Word
 	// What METHOD, BREAKAGE, FAILURE, BADNESS and STANDING stand for.
 	Methods, Breakages, Failures, Badnesses, Standings []string
@@ -24,12 +24,17 @@ type Language struct {
 type Word struct {
 	Form string // as messages have it: "scratch", or "host:PATH" if something stands behind it
 	// Volume is the volume that it asks for, with what is behind the colon, "" if there is none; false if that is wrong.
+	// nil if no pod has such a volume without a claim.
 	Volume func(rest string) (src corev1.VolumeSource, ok bool)
+	// Persistent is the same for a PersistentVolume; nil if none is of the source.
+	Persistent func(rest string) (src corev1.PersistentVolumeSource, ok bool)
 }
 
 // Plain is a word behind which nothing stands.
 func Plain(word string, is corev1.VolumeSource) Word {
-	return Word{word, func(rest string) (corev1.VolumeSource, bool) { return *is.DeepCopy(), rest == "" }}
+	return Word{
+		Form: word, Volume: func(rest string) (corev1.VolumeSource, bool) { return *is.DeepCopy(), rest == "" },
+	}
 }
 
 // name is the word itself.

@@ -21,14 +21,22 @@ func kindOf(version, kind string) metav1.TypeMeta {
 }
 
 // volume reads "volume NAME of DRIVER TRAIT…": the claim NAME, the PersistentVolume pv-NAME with NAME for its handle,
-// and the CSIDriver.
+// and the CSIDriver. In the place of DRIVER may be another source, as local:PATH.
 func (p *parser) volume(words []string) error {
 	if len(words) < 3 || words[1] != "of" {
 		return p.errorf("write volume NAME of DRIVER, like: volume vol-a of disk.example")
 	}
 	name, driver := words[0], words[2]
 	mode, access := corev1.PersistentVolumeFilesystem, corev1.ReadWriteMany
-	src := &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: name}
+	csi := &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: name}
+	src := corev1.PersistentVolumeSource{CSI: csi}
+	if strings.Contains(driver, ":") {
+		var err error
+		if src, err = p.source(driver); err != nil {
+			return err
+		}
+		driver = ""
+	}
 	var options []string
 	for rest := words[3:]; len(rest) > 0; rest = rest[1:] {
 		switch word := rest[0]; {
@@ -36,14 +44,16 @@ func (p *parser) volume(words []string) error {
 			mode = corev1.PersistentVolumeBlock
 		case word == "one-pod":
 			access = corev1.ReadWriteOncePod
+		case word == "option" && len(rest) > 1:
+			rest = rest[1:]
+			options = append(options, rest[0])
+		case driver == "" && (word == "read-only" || word == "handle"):
+			p.note(p.errorf("%q is for volumes of a CSI driver", word))
 		case word == "read-only":
-			src.ReadOnly = true
-		case (word == "handle" || word == "option") && len(rest) > 1:
-			if rest = rest[1:]; word == "handle" {
-				src.VolumeHandle = rest[0]
-			} else {
-				options = append(options, rest[0])
-			}
+			csi.ReadOnly = true
+		case word == "handle" && len(rest) > 1:
+			rest = rest[1:]
+			csi.VolumeHandle = rest[0]
 		default:
 			p.note(p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE and option "+
 				"MOUNT-OPTION are", word))
@@ -58,7 +68,7 @@ func (p *parser) volume(words []string) error {
 		Capacity: size, AccessModes: []corev1.PersistentVolumeAccessMode{access}, VolumeMode: &mode,
 		MountOptions:           options,
 		ClaimRef:               &corev1.ObjectReference{Namespace: DefaultNamespace, Name: name},
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: src},
+		PersistentVolumeSource: src,
 	}
 	claim := &corev1.PersistentVolumeClaim{
 		TypeMeta:   kindOf("v1", "PersistentVolumeClaim"),
@@ -72,9 +82,28 @@ func (p *parser) volume(words []string) error {
 		return err
 	}
 	p.claims[name] = mode == corev1.PersistentVolumeBlock
-	p.served[driver] = true
-	p.drivers = append(p.drivers, namedDriver{p.line, driver})
+	if driver != "" {
+		p.served[driver] = true
+		p.drivers = append(p.drivers, namedDriver{p.line, driver})
+	}
 	return p.add(claim, &claim.ObjectMeta)
+}
+
+// source is that of a PersistentVolume which is not of CSI, by the word for it.
+func (p *parser) source(word string) (corev1.PersistentVolumeSource, error) {
+	name, rest, _ := strings.Cut(word, ":")
+	var forms []string
+	for _, w := range p.in.Volumes {
+		if w.Persistent == nil {
+			continue
+		}
+		forms = append(forms, w.Form)
+		if src, ok := w.Persistent(rest); ok && w.name() == name {
+			return src, nil
+		}
+	}
+	return corev1.PersistentVolumeSource{}, p.errorf("%q is no source of a volume; write the name of a driver, or %s",
+		word, strings.Join(forms, ", "))
 }
 
 // pod reads "pod NAMESPACE/NAME [version V] uses VOLUME…".
@@ -133,6 +162,9 @@ func (p *parser) podVolume(word string) (v corev1.Volume, isBlock bool, err erro
 	}
 	near, forms := slices.Sorted(maps.Keys(p.claims)), make([]string, 0, len(p.in.Volumes))
 	for _, w := range p.in.Volumes {
+		if w.Volume == nil {
+			continue
+		}
 		near, forms = append(near, w.name()), append(forms, w.Form)
 		src, ok := w.Volume(rest)
 		if w.name() != name || !ok {

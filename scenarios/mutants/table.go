@@ -3,7 +3,7 @@ package mutants
 import "slices"
 
 // Table is the faulty engines. The old text of each is in its function exactly once.
-var Table = slices.Concat(first, decisions, outcomes, projections, fences, answers, records, starts, sources,
+var Table = slices.Concat(first, decisions, outcomes, projections, locals, fences, answers, records, starts, sources,
 	manifests, identity, requests,
 	registrations, vandals, damage, secrets, roots, hostPaths, faces, ties, paces, tables, costs)
 

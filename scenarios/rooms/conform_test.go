@@ -42,7 +42,7 @@ func TestVolumesConform(t *testing.T) {
 					w := newWorld()
 					h := w.Host()
 					h.Cluster = objects{}
-					w.Do(func() { said[name] = lives(t, &h, w.Dir(), v.Source) })
+					w.Do(func() { said[name] = lives(t, &h, w.Dir(), v) })
 					w.Close()
 				}
 				require.Equal(t, said["linux"], said["sim"])
@@ -80,10 +80,16 @@ func (objects) Pod(_ hal.Call, namespace, name, uid string) (*corev1.Pod, error)
 }
 
 // lives takes a volume up and down and tells what each verb said, without what differs between two nodes.
-func lives(t *testing.T, h *hal.Host, root string, src corev1.VolumeSource) (said []string) {
+func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape) (said []string) {
+	pv := v.PV.DeepCopy()
+	if pv != nil && pv.Spec.Local != nil { // its directory is below the root, as all that the test makes
+		pv.Spec.Local.Path = root + pv.Spec.Local.Path
+		require.NoError(t, h.HostPaths.Make(hal.Call{}, pv.Spec.Local.Path, hal.TypeDirectory))
+	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
 	rungs, problem := kinds.All().Ladder(nil, plugin.Volume{
-		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: src}, Contents: objects{},
+		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: v.Source}, PV: pv,
+		Contents: objects{},
 	})
 	require.Nil(t, problem)
 	prints, facts := map[hal.Key]string{}, map[hal.Key][]core.Fact{}

@@ -115,6 +115,8 @@ type Workload struct {
 	Edits  []world.Version // of volumes
 	Plain  []int           // the volumes that any pod may use
 	IsTold bool            // both drivers are told of pods, and so of inline volumes
+
+	IsPersistent bool // sources besides CSI have PersistentVolumes
 }
 
 // Pick draws from weights; the first is what happens if nothing does.

@@ -18,6 +18,7 @@ func (t *Scene) link(at, to string) string {
 	if err := t.W.Symlink(to, at); err != nil {
 		return err.Error()
 	}
+	t.W.SyncDirectory(path.Dir(at))
 	return ""
 }
 

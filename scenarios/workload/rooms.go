@@ -15,6 +15,9 @@ func (g *Workload) PlanRooms(i int, name string) {
 		if m.Hunted.Site == "" {
 			continue
 		}
+		if m.Hunted.Volumes[0].PV != nil && !g.Persists() {
+			continue
+		}
 		s.Chosen[n] = uint8(g.Pick(m.Hunted.Site, name, 0, m.Hunted.Weights()...))
 		if s.Chosen[n] != 0 && len(m.Harms) > 0 {
 			g.planHarm(i, name, m)
@@ -36,6 +39,9 @@ func (g *Workload) EditVolume(i int, m *world.Room, to uint8) {
 		p.IsSteady = false
 	}
 }
+
+// Persists reports whether sources besides CSI have PersistentVolumes.
+func (g *Workload) Persists() bool { return g.IsPersistent }
 
 // Run is the run that the hunt makes.
 func (g *Workload) Run() *world.Run { return g.R }

@@ -314,4 +314,5 @@ type Cluster struct {
 	IsTold  bool // both drivers are told of the pod, and so of inline volumes
 
 	DiskAttaches, FileAttaches bool
+	Persists                   bool // sources besides CSI have PersistentVolumes
 }

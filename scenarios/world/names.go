@@ -38,7 +38,7 @@ func (r *Run) Labels() Labels {
 				if strings.Contains(u.Path, string(p.Uid)) {
 					add(u.Path, name+"/"+u.Name, name+"/"+u.Name)
 					for _, k := range u.kinds() {
-						add(string(k.Name)+"/"+string(p.Uid)+"/"+u.Name, name+"/"+u.Name, "the "+u.Room.Source.Name+" "+
+						add(string(u.key(k.Name, p.Uid)), name+"/"+u.Name, "the "+u.Room.Source.Name+" "+
 							name+"/"+u.Name)
 					}
 				}

@@ -128,6 +128,13 @@ func ClusterOfHunts(of Cluster) []any {
 	for i := range of.Volumes {
 		all = append(all, PersistentVolume(i, Version{}), ClaimOf(i, 0))
 	}
+	for _, m := range Rooms {
+		for i := range m.Hunted.Volumes {
+			if of.Persists {
+				all = append(all, m.Hunted.Volumes[i].objects()...)
+			}
+		}
+	}
 	return all
 }
 
@@ -232,18 +239,7 @@ func (s *Shape) inlineSource() *corev1.CSIVolumeSource {
 
 // PodOfHunts makes the pod of a shape, and what its containers use.
 func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
-	uid, name := s.uid(), s.name()
-	p := &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.Edits + 1),
-			Labels: map[string]string{"app": "of hunts", "edits": strconv.Itoa(int(s.Edits))},
-		},
-		Spec: corev1.PodSpec{
-			NodeName: lang.NodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.Index),
-			Containers: []corev1.Container{{Name: "app", Image: "app"}},
-		},
-	}
+	uid, p := s.uid(), s.podObject()
 	most := bits.OnesCount32(s.Volumes) + 2 + len(Rooms)
 	c := &p.Spec.Containers[0]
 	p.Spec.Volumes, c.VolumeMounts = make([]corev1.Volume, 0, most), make([]corev1.VolumeMount, 0, most)
@@ -287,26 +283,42 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 			Volume: InlineHandle(uid, inline), Ephemeral: true,
 		})
 	}
-	addOf := func(name string, src corev1.VolumeSource) {
+	addOf := func(name string, src corev1.VolumeSource, pv *corev1.PersistentVolume) {
 		add(name, src)
-		uses = append(uses, UseOf(uid, &p.Spec.Volumes[len(p.Spec.Volumes)-1]))
+		uses = append(uses, UseOf(uid, &p.Spec.Volumes[len(p.Spec.Volumes)-1], pv))
 	}
 	for i, m := range Rooms {
 		if s.Chosen[i] != 0 && m.Rare.Plan != nil {
-			addOf(m.Rare.Name, m.Rare.Volume(uid, s.Chosen[i], s.Edited[i]))
+			addOf(m.Rare.Name, m.Rare.Volume(uid, s.Chosen[i], s.Edited[i]), nil)
 		}
 	}
 	for i, m := range Rooms {
 		if s.Chosen[i] != 0 && m.Rare.Plan == nil {
-			addOf(m.Hunted.Name, m.Hunted.Volumes[s.Chosen[i]-1].Source)
+			is := &m.Hunted.Volumes[s.Chosen[i]-1]
+			addOf(m.Hunted.Name, is.Source, is.PV)
 		}
 	}
 	return p, uses
 }
 
-// UseOf is how the containers of a pod use a volume that is no claim.
-func UseOf(uid string, spec *corev1.Volume) Use {
-	u, _ := Claimed{UID: uid, Spec: spec}.use()
+// podObject is the pod of a shape, without volumes.
+func (s *Shape) podObject() *corev1.Pod {
+	return &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: s.name(), UID: types.UID(s.uid()), ResourceVersion: fmt.Sprint(s.Edits + 1),
+			Labels: map[string]string{"app": "of hunts", "edits": strconv.Itoa(int(s.Edits))},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: lang.NodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.Index),
+			Containers: []corev1.Container{{Name: "app", Image: "app"}},
+		},
+	}
+}
+
+// UseOf is how the containers of a pod use a volume. pv is nil if it is no claim.
+func UseOf(uid string, spec *corev1.Volume, pv *corev1.PersistentVolume) Use {
+	u, _ := Claimed{UID: uid, Spec: spec, PV: pv}.use()
 	return u
 }
 

@@ -48,12 +48,21 @@ type Use struct {
 	Path           string
 	Driver, Volume string // of a CSI volume
 	Spec           string // the name after which its paths are called
+	Share          string // what the host has mounted from a server, on which it lies; "" if it lies elsewhere
 	Memory         bool   // an emptyDir in memory
 	ReadOnly       bool   // of a CSI volume
 	Bare           bool   // of a CSI volume whose driver mounts nothing, and is configured so
 	Raw            bool   // a block device
 	Ephemeral      bool   // an inline volume
 	Exempt         bool   // nothing is looked for
+}
+
+// Thing names what a use is of among all volumes that pods can share, as core does: of a CSI volume driver^handle.
+func (u *Use) Thing() string {
+	if kinds := u.kinds(); u.Driver == "" && u.Spec != "" && len(kinds) > 0 {
+		return string(kinds[0].Name) + "^" + u.Spec
+	}
+	return u.Driver + "^" + u.Volume
 }
 
 // Register makes the world know a pod by its uid.
@@ -111,7 +120,9 @@ func (r *Run) isHeldUnder(p *Pod, b *core.Belief) bool {
 }
 
 // IsSilent reports whether the server of a volume does not answer.
-func (r *Run) IsSilent(u Use) bool { return u.Driver != "" && r.W.IsSilent(u.Driver, u.Volume) }
+func (r *Run) IsSilent(u Use) bool {
+	return u.Driver != "" && r.W.IsSilent(u.Driver, u.Volume) || u.Share != "" && r.W.IsShareSilent(u.Share)
+}
 
 // Halt ends the containers of p.
 func (r *Run) Halt(p *Pod) {
@@ -217,8 +228,7 @@ func (r *Run) misses(u Use) string {
 
 // HearsOfVolume notes whether a volume is for one pod, as the agent knows it from now on.
 func (r *Run) HearsOfVolume(v *corev1.PersistentVolume) {
-	if v.Spec.CSI != nil {
-		r.Exclusive[v.Spec.CSI.Driver+"^"+v.Spec.CSI.VolumeHandle] = slices.Contains(v.Spec.AccessModes,
-			corev1.ReadWriteOncePod)
+	if u, ok := (Claimed{Spec: &corev1.Volume{}, PV: v}).use(); ok {
+		r.Exclusive[u.Thing()] = slices.Contains(v.Spec.AccessModes, corev1.ReadWriteOncePod)
 	}
 }

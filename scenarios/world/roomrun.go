@@ -76,6 +76,8 @@ type Planner interface {
 	Run() *Run
 	// Volumes is how many PersistentVolumes the world has.
 	Volumes() int
+	// Persists: sources besides CSI have PersistentVolumes.
+	Persists() bool
 	// Pick draws from weights; the first is what happens if nothing does.
 	Pick(site, object string, nth int, weights ...uint32) int
 	// Time draws a time between 0 and most.

@@ -1,11 +1,14 @@
 package world
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
@@ -68,6 +71,33 @@ type Hunted struct {
 type HuntedShape struct {
 	Text   string // for people: "an emptyDir in memory"
 	Source corev1.VolumeSource
+	PV     *corev1.PersistentVolume // that its claim names; nil if it is no claim: see [Persistent]
+}
+
+// Persistent is a volume of a PersistentVolume, of which its name, source, options and access modes are given, and
+// which is there in worlds that [Planner.Persists]. Its claim has the same name.
+func Persistent(text string, pv *corev1.PersistentVolume) HuntedShape {
+	pv.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
+	pv.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: lang.DefaultNamespace, Name: pv.Name}
+	return HuntedShape{Text: text, PV: pv, Source: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: pv.Name},
+	}}
+}
+
+// objects are those that a volume of a PersistentVolume needs.
+func (v *HuntedShape) objects() []any {
+	if v.PV == nil {
+		return nil
+	}
+	return []any{v.PV, &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: lang.DefaultNamespace, Name: v.PV.Name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			VolumeName: v.PV.Name, AccessModes: v.PV.Spec.AccessModes,
+			Resources: corev1.VolumeResourceRequirements{Requests: v.PV.Spec.Capacity},
+		},
+	}}
 }
 
 // Rare are volumes of which few pods of a hunt have one, and what people do to them there.
@@ -149,7 +179,7 @@ func (r *Run) Harms(p *Pod, u Use) {
 func (r *Run) Faults(p *Pod, u Use) {
 	if r.Faulty != nil {
 		for _, k := range u.kinds() {
-			r.Faulty[hal.Key(string(k.Name)+"/"+string(p.Uid)+"/"+u.Name)] = true
+			r.Faulty[u.key(k.Name, p.Uid)] = true
 		}
 	}
 }
@@ -199,6 +229,11 @@ func (u *Use) HoldsData() bool {
 // IsHosts reports whether what containers use is the host's own, and no place of their pod's.
 func (u *Use) IsHosts() bool {
 	return slices.ContainsFunc(u.kinds(), func(k plugin.Kind) bool { return k.IsOfHost })
+}
+
+// key is that of the rung of a kind that a use is of, if its path is the pod's own.
+func (u *Use) key(kind core.Kind, uid core.PodUID) hal.Key {
+	return hal.Key(string(kind) + "/" + string(uid) + "/" + cmp.Or(u.Spec, u.Name))
 }
 
 // kinds are the kinds of rungs that volumes of its source are, none if that is not known.

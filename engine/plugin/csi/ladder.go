@@ -45,9 +45,8 @@ type wish struct {
 func Source() plugin.Source {
 	return plugin.Source{
 		Name: "csi", Plugin: "kubernetes.io/csi",
-		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
-			return pv != nil && pv.Spec.CSI != nil || pv == nil && spec.CSI != nil
-		},
+		InPod:    func(spec *corev1.Volume) bool { return spec.CSI != nil },
+		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.CSI != nil },
 		Driver: func(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string) {
 			if pv != nil {
 				return pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle

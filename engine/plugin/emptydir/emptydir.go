@@ -34,9 +34,7 @@ func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid +
 func Source() plugin.Source {
 	return plugin.Source{
 		Name: "emptyDir", Plugin: "kubernetes.io/empty-dir",
-		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
-			return pv == nil && spec.EmptyDir != nil
-		},
+		InPod:  func(spec *corev1.Volume) bool { return spec.EmptyDir != nil },
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{{
 			Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},

@@ -6,8 +6,6 @@ package hostpath
 import (
 	"fmt"
 	"path"
-	"slices"
-	"strings"
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,11 +19,7 @@ import (
 // Kind is the kind of the rungs of this package.
 const Kind core.Kind = "hostpath"
 
-const (
-	paramType = "type"
-
-	maxPath = 4095 // PATH_MAX without its NUL
-)
+const paramType = "type"
 
 // Key is the key of a pod's hostPath.
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
@@ -34,9 +28,7 @@ func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid +
 func Source() plugin.Source {
 	return plugin.Source{
 		Name: "hostPath", Plugin: "kubernetes.io/host-path",
-		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
-			return pv == nil && spec.HostPath != nil
-		},
+		InPod:  func(spec *corev1.Volume) bool { return spec.HostPath != nil },
 		Ladder: Ladder,
 		Kinds:  []plugin.Kind{{Name: Kind, Verbs: Verbs(), IsOfHost: true}},
 	}
@@ -55,16 +47,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, plugin.Problemf(v.Field(".hostPath"),
 			"a hostPath can't be a raw block device; use it in volumeMounts, with type BlockDevice")
 	}
-	field := v.Field(".hostPath.path")
-	switch {
-	case !strings.HasPrefix(src.Path, "/"):
-		return nil, plugin.Problemf(field, "%q is not an absolute path", src.Path)
-	case slices.Contains(strings.Split(src.Path, "/"), ".."):
-		return nil, plugin.Problemf(field, `%q contains ".."; write the path without it`, src.Path)
-	case len(src.Path) > maxPath:
-		return nil, plugin.Problemf(field, "has %d bytes; a path has at most %d", len(src.Path), maxPath)
-	case strings.ContainsFunc(src.Path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return nil, plugin.Problemf(field, "%q has control characters", src.Path)
+	if p := plugin.BadHostPath(v.Field(".hostPath.path"), src.Path); p != nil {
+		return nil, p
 	}
 	kind := corev1.HostPathUnset
 	if src.Type != nil {

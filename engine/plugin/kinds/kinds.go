@@ -13,6 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
+	"github.com/volnode/volnode/engine/plugin/local"
 	"github.com/volnode/volnode/engine/plugin/projected"
 	"github.com/volnode/volnode/hal"
 )
@@ -22,14 +23,20 @@ type Table []plugin.Source
 
 // All is the sources of volnode.
 func All() Table {
-	return append(Table{csi.Source(), emptydir.Source(), hostpath.Source()}, projected.Sources()...)
+	return append(Table{csi.Source(), emptydir.Source(), hostpath.Source(), local.Source()}, projected.Sources()...)
 }
 
 // Names lists the fields of a pod's volume that the table serves, as a sentence does: "a, b and c".
 func (t Table) Names() string {
-	names := []string{"persistentVolumeClaim"}
+	return sentence([]string{"persistentVolumeClaim"}, t, func(s *plugin.Source) bool { return s.InPod != nil })
+}
+
+// sentence lists names, and those of the sources that fit.
+func sentence(names []string, t Table, fits func(*plugin.Source) bool) string {
 	for i := range t {
-		names = append(names, t[i].Name)
+		if fits(&t[i]) {
+			names = append(names, t[i].Name)
+		}
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " and " + names[last]
@@ -37,7 +44,7 @@ func (t Table) Names() string {
 
 // Serves reports whether a source has this name in a pod's volume.
 func (t Table) Serves(name string) bool {
-	return slices.ContainsFunc(t, func(s plugin.Source) bool { return s.Name == name })
+	return slices.ContainsFunc(t, func(s plugin.Source) bool { return s.InPod != nil && s.Name == name })
 }
 
 // sourceOf is the source of a volume, nil if the table has none.
@@ -113,8 +120,8 @@ func (t Table) Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Pro
 	s := t.sourceOf(v.PV, v.Spec)
 	switch {
 	case s == nil && v.PV != nil:
-		return to, plugin.Problemf(v.PVField("spec"),
-			"is not of a CSI driver; volnode serves PersistentVolumes with spec.csi")
+		return to, plugin.Problemf(v.PVField("spec"), "is of a source that volnode does not serve; it serves %s",
+			sentence(nil, t, func(s *plugin.Source) bool { return s.InVolume != nil }))
 	case s == nil:
 		return to, plugin.Problemf(v.Field(""), "is of a source that volnode does not serve; it serves %s", t.Names())
 	}

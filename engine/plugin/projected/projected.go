@@ -107,9 +107,7 @@ func Sources() []plugin.Source {
 	for _, s := range all() {
 		sources = append(sources, plugin.Source{
 			Name: s.name, Plugin: s.plugin,
-			Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
-				return pv == nil && s.of(&spec.VolumeSource) != nil
-			},
+			InPod:  func(spec *corev1.Volume) bool { return s.of(&spec.VolumeSource) != nil },
 			Ladder: s.ladder,
 			Kinds: []plugin.Kind{{
 				Name: s.kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect}, IsDirectory: true,

@@ -15,14 +15,14 @@ import (
 )
 
 // layers are the places of engine and scenarios, from the one that knows most to the one that knows least. An import
-// goes from a layer to a later one. A place that is not listed is in the layer of the place above it.
+// goes from a layer to a later one. A place that is not listed, nor by a *, is in the layer of the place above it.
 var layers = [][]string{
 	{"scenarios/report"},
 	{"scenarios/explore", "scenarios/fleet", "scenarios/regressions"},
 	{"scenarios/minimise"},
 	{"scenarios"},
 	{"scenarios/calm", "scenarios/rooms"},
-	{"scenarios/rooms/csi", "scenarios/rooms/emptydir", "scenarios/rooms/hostpath", "scenarios/rooms/projected"},
+	{"scenarios/rooms/*"},
 	{"scenarios/workload"},
 	{"scenarios/judges"},
 	{"scenarios/dealings"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"engine"},
 	{"engine/populator"},
 	{"engine/plugin/kinds"},
-	{"engine/plugin/csi", "engine/plugin/emptydir", "engine/plugin/hostpath", "engine/plugin/projected"},
+	{"engine/plugin/*"},
 	{"engine/identity", "engine/journal", "engine/deletions", "engine/plugin"},
 	{"engine/op"},
 	{"engine/core"},
@@ -43,9 +43,10 @@ var layers = [][]string{
 // layerOf returns the layer of a place, and false for one that has none.
 func layerOf(place string) (int, bool) {
 	for ; place != "."; place = path.Dir(place) {
-		for i, layer := range layers {
-			if slices.Contains(layer, place) {
-				return i, true
+		for _, name := range []string{place, path.Dir(place) + "/*"} {
+			at := slices.IndexFunc(layers, func(layer []string) bool { return slices.Contains(layer, name) })
+			if at >= 0 {
+				return at, true
 			}
 		}
 	}

@@ -245,7 +245,8 @@ func (*run) Waits(r *world.Run, b *core.Belief) bool {
 
 // Corrects asks for no type where another one is found. Where a hostPath leads, no edit of its type changes.
 func (*run) Corrects(r *world.Run, p *world.Pod) bool {
-	if leadsAstray(r, p) {
+	isMisfit := slices.ContainsFunc(p.Uses, func(u world.Use) bool { return misfit(r, p, u) != "" })
+	if leadsAstray(r, p) || !isMisfit {
 		return false
 	}
 	object, uses := p.Object.DeepCopy(), slices.Clone(p.Uses)

@@ -1,0 +1,130 @@
+// Package local is the volume source local: a directory of the node that a PersistentVolume names, bound to a place of
+// the pod's own (K:G95). Nothing of the directory is ever removed. It has to be there: volnode makes none, since the
+// disk that it is on may not be mounted yet, and what containers would write then lies on another.
+//
+// Its effects can all be listed by a start, so its one rung needs no intent.
+package local
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// Kind is the kind of the rungs of this package.
+const Kind core.Kind = "local"
+
+const (
+	paramFlags  = "flags"  // of the bind mount, with commas between them
+	paramSource = "source" // the directory; none in the rung of what a start has found
+
+	factIs = "is" // which directory the pod's containers were given
+)
+
+// flags are those that a bind mount has of its own (mount_setattr(2)).
+var flags = []string{"nodev", "noexec", "nosuid", "ro"}
+
+// Key is the key of a pod's local volume of a PersistentVolume.
+func Key(uid, pv string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + pv) }
+
+// Source is local.
+func Source() plugin.Source {
+	return plugin.Source{
+		Name: "local", Plugin: "kubernetes.io/local-volume",
+		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.Local != nil },
+		Ladder:   Ladder,
+		Kinds:    []plugin.Kind{{Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect}}},
+		Scan:     func() plugin.Scan { return &plugin.Directories{Found: Found, Bad: plugin.BadObjectName} },
+	}
+}
+
+// Ladder makes the one rung of a local volume, or says why it can't be served.
+func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+	if p := v.BadNames(); p != nil {
+		return nil, p
+	}
+	if v.PV == nil || v.PV.Spec.Local == nil {
+		return nil, plugin.Problemf(v.Field(""), "is not a local volume")
+	}
+	if bad := plugin.BadObjectName(v.PV.Name); bad != "" {
+		return nil, plugin.Problemf(v.PVField("metadata.name"), "%s", plugin.Says(v.PV.Name, bad))
+	}
+	src, field := v.PV.Spec.Local, v.PVField("spec.local.path")
+	if p := plugin.BadHostPath(field, src.Path); p != nil {
+		return nil, p
+	}
+	switch {
+	case v.Block:
+		return nil, plugin.Problemf(v.PVField("spec.volumeMode"),
+			"is Block; volnode serves local volumes that are directories, with volumeMode Filesystem")
+	case src.FSType != nil && *src.FSType != "":
+		return nil, plugin.Problemf(v.PVField("spec.local.fsType"),
+			"%q is for a block device; volnode serves local volumes that are directories: mount the device, name its "+
+				"directory in path, and remove fsType", *src.FSType)
+	}
+	wanted, p := flagsOf(v)
+	if p != nil {
+		return nil, p
+	}
+	readOnly := ""
+	if slices.Contains(wanted, "ro") {
+		readOnly, p = plugin.Yes, v.WantsContext()
+	} else {
+		p = v.WantsOwnership()
+	}
+	if p != nil {
+		return nil, p
+	}
+	r := rung(v.Root, string(v.Pod.UID), v.PV.Name)
+	r.Want = plugin.Sorted(append(r.Want,
+		core.Param{Name: paramFlags, Value: strings.Join(wanted, ","), OnChange: core.OnChangeRebuild},
+		core.Param{Name: plugin.ParamReadOnly, Value: readOnly, OnChange: core.OnChangeRebuild},
+		core.Param{Name: paramSource, Value: path.Clean(src.Path), OnChange: core.OnChangeRebuild},
+	))
+	if slices.Contains(v.PV.Spec.AccessModes, corev1.ReadWriteOncePod) {
+		r.Exclusive = "rwop/" + r.Volume
+	}
+	return append(to, r), nil
+}
+
+// flagsOf are the flags of the bind mount, sorted.
+func flagsOf(v plugin.Volume) (wanted []string, p *plugin.Problem) {
+	if v.ReadOnly {
+		wanted = append(wanted, "ro")
+	}
+	for _, option := range v.PV.Spec.MountOptions {
+		switch {
+		case option == "bind", option == "rw" && !v.ReadOnly:
+		case !slices.Contains(flags, option):
+			return nil, plugin.Problemf(v.PVField("spec.mountOptions"),
+				"%q can't be given to a directory that is mounted already; %s can", option, strings.Join(flags, ", "))
+		default:
+			wanted = append(wanted, option)
+		}
+	}
+	slices.Sort(wanted)
+	return slices.Compact(wanted), nil
+}
+
+// Found is the rung of what is at the place of a local volume, of which no record tells, made such that it can be torn
+// down.
+func Found(root, uid, pv string) core.Rung { return rung(root, uid, pv) }
+
+func rung(root, uid, pv string) core.Rung {
+	place := plugin.PodPlace(root, uid, "kubernetes.io~local-volume", pv)
+	return core.Rung{
+		Key: Key(uid, pv), Kind: Kind, Pod: core.PodUID(uid), Volume: string(Kind) + "^" + pv,
+		Want: append(make([]core.Param, 0, 8), // one is who the pod is
+			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
+			core.Param{Name: plugin.ParamPV, Value: pv},
+			core.Param{Name: plugin.ParamSpec, Value: pv},
+			core.Param{Name: plugin.ParamStop, Value: place.Stop},
+		),
+	}
+}

@@ -1,0 +1,226 @@
+package local
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// work is one operation.
+type work struct {
+	h            *hal.Host
+	o            core.Op
+	c            hal.Call
+	path, source string
+}
+
+func begin(h *hal.Host, o core.Op) work {
+	return work{h, o, op.Call(o), core.Value(o.Params, plugin.ParamPath), core.Value(o.Params, paramSource)}
+}
+
+func inspect(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	return op.InspectResult(op.Inspect(h, w.c, w.path))
+}
+
+// setUp binds the directory that the source leads to by now. What is mounted already is the volume if it was confirmed,
+// wherever the source leads since, or if it shows that directory as the pod asks for it, whoever has mounted it.
+func setUp(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if w.path == "" || w.source == "" {
+		return op.NotDone("the record of " + string(o.Key) + " has no path or no source")
+	}
+	seen, err := op.Inspect(h, w.c, w.path)
+	if err != nil {
+		return op.NotDone(err.Error())
+	}
+	top, mounted := seen.Top()
+	if mounted && top.Was(o.Fingerprint) {
+		return w.up(top, core.FactOf(o.Facts, factIs))
+	}
+	found, r, ok := w.find()
+	switch {
+	case !ok:
+		return r
+	case mounted && !w.isAsked(top, found):
+		r := w.foreign(seen.Stack)
+		if isOwn, err := w.owns(top, len(seen.Stack)); err == nil && isOwn {
+			r.Blocked, r.UndoFirst = false, true
+			r.Reason = fmt.Sprintf("%s: an earlier attempt has bound %s, and %s leads elsewhere by now; volnode unmounts "+
+				"it, and binds again", w.path, top.Fingerprint(), w.source)
+		}
+		return r
+	case mounted:
+		return w.up(top, identity(w.source, found))
+	}
+	if err := op.Mkdirs(h, w.c, w.path, op.ParentMode); err != nil {
+		return op.Unknown(err.Error()) // it may have made directories
+	}
+	if err := h.Mounts.Bind(w.c, hal.BindSpec{Source: found.Path, Target: w.path, Flags: w.flags()}); err != nil {
+		return op.Unknown(err.Error())
+	}
+	if seen, err = op.Inspect(h, w.c, w.path); err != nil {
+		return op.Unknown("set up, but volnode cannot inspect it: " + err.Error())
+	}
+	if top, mounted = seen.Top(); !mounted || !w.isAsked(top, found) {
+		return w.foreign(seen.Stack)
+	}
+	return w.up(top, identity(w.source, found))
+}
+
+func (w work) flags() []string {
+	all := core.Value(w.o.Params, paramFlags)
+	if all == "" {
+		return nil
+	}
+	return strings.Split(all, ",")
+}
+
+// find looks where the source leads. It is not ok if that can't be bound, and r says why.
+func (w work) find() (found hal.HostFile, r core.Result, ok bool) {
+	found, err := w.h.HostPaths.Find(w.c, w.source)
+	if err != nil {
+		return found, op.NotDone(err.Error()), false
+	}
+	if owned := plugin.OwnedBelow(found.Below); owned != "" {
+		r = op.NotDone(fmt.Sprintf("local volume %s leads to %s; volnode does not serve it, and tries again; use "+
+			"another directory", w.source, owned))
+		r.Blocked = true
+		return found, r, false
+	}
+	switch {
+	case !found.Exists:
+		return found, op.NotDone(fmt.Sprintf("there is no %s; volnode does not make the directories of local volumes: "+
+			"mount the disk that it is on, or create it", w.source)), false
+	case found.Type != hal.TypeDirectory:
+		return found, op.NotDone(fmt.Sprintf("%s is a %s; volnode serves local volumes that are directories", w.source,
+			found.Type)), false
+	}
+	if was, is := w.was(), identity(w.source, found); was != "" && was != is {
+		return found, op.NotDone(fmt.Sprintf("%s is not the directory that the pod was given; if its disk is not "+
+			"mounted, mount it; if it was replaced on purpose, delete the pod and create it again", w.source)), false
+	}
+	return found, r, true
+}
+
+// was is the directory that the pod's containers were given, "" if there was none, or if it was another source's. That
+// of a pod which has left since may be replaced.
+func (w work) was() string {
+	was := core.FactOf(w.o.Facts, factIs)
+	if w.o.Left || !strings.HasPrefix(was, w.source+" ") {
+		return ""
+	}
+	return was
+}
+
+// identity is which directory the source led to. A filesystem that does not know when a file was made may give another
+// one its inode.
+func identity(source string, found hal.HostFile) string {
+	return source + " inode " + strconv.FormatUint(found.Inode, 10) + " born " + strconv.FormatInt(found.Born, 10)
+}
+
+// isAsked: m is what the pod asks for. Options that the mount of the source has come on top.
+func (w work) isAsked(m hal.Mount, found hal.HostFile) bool {
+	return shows(m, found) && !slices.ContainsFunc(w.flags(), func(flag string) bool {
+		return flag == "ro" && !m.ReadOnly || flag != "ro" && !slices.Contains(m.Options, flag)
+	})
+}
+
+func shows(m hal.Mount, found hal.HostFile) bool {
+	return m.Device == found.Device && m.Root == found.Root
+}
+
+// up is the end of a setup that finds m mounted. A pod that may write is given no filesystem that takes no writes: it
+// has failed, or who mounted it must say that the volume is read-only.
+func (w work) up(m hal.Mount, is string) core.Result {
+	fingerprint := m.Fingerprint()
+	if m.NoDevice || hal.IsFailed(fingerprint) && !slices.Contains(w.flags(), "ro") {
+		r := op.Unknown(fmt.Sprintf("the filesystem of %s takes no writes: %s; mend it, or make the volume read-only; "+
+			"volnode unmounts it from the pod, and tries again", w.source, fingerprint))
+		r.UndoFirst, r.Failed = true, true
+		return r
+	}
+	return core.Result{
+		Outcome: hal.Done, Fingerprint: fingerprint,
+		Facts: []core.Fact{{Name: factIs, Value: is}, {Name: plugin.FactPath, Value: w.path}},
+	}
+}
+
+// foreign is the end of an operation that finds a mount at the path that is not the volume, the last of stack.
+func (w work) foreign(stack []hal.Mount) core.Result {
+	if len(stack) == 0 {
+		return op.Unknown("bound, but nothing is mounted at " + w.path + ": someone unmounted it; volnode tries again")
+	}
+	r := op.Unknown(fmt.Sprintf("%s: unexpected mount %s (recorded: %s); volnode leaves it alone; unmount it", w.path,
+		stack[len(stack)-1].Fingerprint(), op.Show(w.o.Fingerprint)))
+	r.Blocked = true
+	return r
+}
+
+// tearDown unmounts what is the volume's, and removes the empty directory that it was mounted on. What containers wrote
+// there while nothing was mounted stays, and the operation fails.
+func tearDown(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if w.path == "" {
+		return op.NotDone("the record of " + string(o.Key) + " has no path")
+	}
+	seen, err := op.Inspect(h, w.c, w.path)
+	if err != nil {
+		return op.NotDone(err.Error())
+	}
+	for i := len(seen.Stack) - 1; i >= 0; i-- {
+		m := seen.Stack[i]
+		isOwn, err := w.owns(m, len(seen.Stack))
+		if err != nil {
+			return op.NotDone(err.Error())
+		}
+		if !isOwn {
+			return w.foreign(seen.Stack[:i+1])
+		}
+		if err := h.Mounts.Unmount(w.c, w.path, m.ID); err != nil {
+			if i < len(seen.Stack)-1 {
+				return op.Unknown(err.Error())
+			}
+			return op.Failed(err)
+		}
+	}
+	if seen, err = op.Inspect(h, w.c, w.path); err != nil {
+		return op.Unknown("unmounted, but volnode cannot inspect it: " + err.Error())
+	}
+	if seen.Exists {
+		if err := op.Remove(h, w.c, w.path); err != nil {
+			return op.Unknown(err.Error())
+		}
+	}
+	if _, err := op.Prune(h, w.c, path.Dir(w.path), core.Value(o.Params, plugin.ParamStop)); err != nil {
+		return op.Unknown(err.Error())
+	}
+	return core.Result{Outcome: hal.Done}
+}
+
+// owns: m, one of so many mounts at the path, is the volume's: it was confirmed, or it shows the source. Where none was
+// confirmed, and an earlier setup may have bound one, the source may lead elsewhere since, or no record tells of it:
+// the only mount is the volume's if its filesystem is mounted elsewhere on the node, too, as that of a bind mount is.
+func (w work) owns(m hal.Mount, mounts int) (bool, error) {
+	switch {
+	case m.Was(w.o.Fingerprint):
+		return true, nil
+	case w.o.Fingerprint == "" && !w.o.First && mounts == 1:
+		table, err := w.h.Mounts.Table(w.c)
+		pods := core.Value(w.o.Params, plugin.ParamStop) + "/"
+		return slices.ContainsFunc(table, func(other hal.Mount) bool {
+			return other.Device == m.Device && !strings.HasPrefix(other.Path, pods)
+		}), err
+	case w.source == "":
+		return false, nil
+	}
+	found, err := w.h.HostPaths.Find(w.c, w.source)
+	return err == nil && found.Exists && shows(m, found), err
+}

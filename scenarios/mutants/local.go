@@ -1,0 +1,82 @@
+package mutants
+
+// locals is engines that serve local volumes wrong.
+var locals = []Mutant{
+	{
+		"the directory of a local volume is emptied", "S1", "engine/plugin/local.tearDown",
+		"m := seen.Stack[i]",
+		`m, inside := seen.Stack[i], w.c
+		inside.Inside = hal.Inside{Path: w.path, ID: m.ID}
+		all, _ := h.Tree.List(inside, w.path)
+		for _, e := range all {
+			_ = h.Tree.Remove(inside, w.path+"/"+e.Name)
+		}`,
+	},
+	{
+		"a local volume is any directory that is there", "S28, K:G95", "engine/plugin/local.work.find",
+		`was != "" && was != is {`, `was != "" && was == is+"?" {`,
+	},
+	{
+		"which directory a pod was given is not kept", "S28, K:G95", "engine/plugin/local.work.up",
+		"{Name: factIs, Value: is}", `{Name: factIs, Value: is[:0]}`,
+	},
+	{
+		"the directory of a local volume is made", "K:G95", "engine/plugin/local.work.find",
+		"case !found.Exists:", "case !found.Exists && w.h.HostPaths.Make(w.c, w.source, hal.TypeDirectory) != nil:",
+	},
+	{
+		"a local volume is always writable", "S21", "engine/plugin/local.work.flags",
+		`return strings.Split(all, ",")`, `return strings.Split(all, ",")[:0]`,
+	},
+	{
+		"a read-only claim of a local volume is writable", "S21", "engine/plugin/local.flagsOf",
+		"if v.ReadOnly {", "if v.ReadOnly && v.Claim == nil {",
+	},
+	{
+		"mount options of a local volume are dropped", "S21", "engine/plugin/local.flagsOf",
+		"wanted = append(wanted, option)", "wanted = append(wanted, option)[:len(wanted)]",
+	},
+	{
+		"a local volume may lead anywhere", "S34", "engine/plugin/local.work.find",
+		`plugin.OwnedBelow(found.Below)`, `plugin.OwnedBelow(found.Below[:0])`,
+	},
+	{
+		"a local volume is bound without a look where it leads", "L2", "engine/plugin/local.setUp",
+		"Source: found.Path,", "Source: w.source,",
+	},
+	{
+		"a local volume of one pod is given to two", "S9", "engine/plugin/local.Ladder",
+		"corev1.ReadWriteOncePod", "corev1.ReadOnlyMany",
+	},
+	{
+		"a local volume that no record tells of stays", "S15, L1", "engine/plugin/local.Source",
+		"Found: Found, Bad: plugin.BadObjectName",
+		`Found: Found, Bad: func(string) string { return "is bad" }`,
+	},
+	{
+		"a local volume that no record tells of is another's", "S15, L1", "engine/plugin/local.work.owns",
+		`case w.o.Fingerprint == "" && !w.o.First && mounts == 1:`,
+		`case w.o.Fingerprint == "" && !w.o.First && mounts == 1 && w.source != "":`,
+	},
+	{
+		"any mount at the place of a local volume is its own", "S1", "engine/plugin/local.work.owns",
+		"case m.Was(w.o.Fingerprint):", "case m.Was(w.o.Fingerprint), mounts > 0:",
+	},
+	{
+		"a mount over a local volume is taken for it", "S14", "engine/plugin/local.setUp",
+		"case mounted && !w.isAsked(top, found):", `case mounted && w.source == "":`,
+	},
+	{
+		"what was bound to a directory that is another one by now stays", "L2", "engine/plugin/local.setUp",
+		"r.Blocked, r.UndoFirst = false, true", "r.Blocked, r.UndoFirst = true, false",
+	},
+	{
+		"the directory that a local volume was mounted on stays", "L1", "engine/plugin/local.tearDown",
+		"if seen.Exists {", `if seen.Exists && w.path == "" {`,
+	},
+	{
+		"a local volume is not unmounted", "L1", "engine/plugin/local.tearDown",
+		"if err := h.Mounts.Unmount(w.c, w.path, m.ID); err != nil {",
+		"if err := error(nil); err != nil {",
+	},
+}

@@ -1,0 +1,95 @@
+// Package local is local volumes as scenarios know them.
+package local
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/local"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// Room is local volumes.
+func Room() *world.Room {
+	return &world.Room{
+		Source: local.Source(),
+		Words: []lang.Word{{
+			Form: "local:PATH", Persistent: func(at string) (corev1.PersistentVolumeSource, bool) {
+				return sourceOf(at), path.IsAbs(at)
+			},
+		}},
+		Hunted: world.Hunted{Name: "local", Site: "workload.local", Never: 6, Volumes: volumes},
+		Path:   placeOf, Use: use, Differs: differs, Begin: begin,
+		New: func() world.RoomRun { return &run{given: map[string]given{}, bound: map[string]hal.HostFile{}} },
+	}
+}
+
+func sourceOf(at string) corev1.PersistentVolumeSource {
+	return corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: at}}
+}
+
+func placeOf(uid, pv string) string {
+	source := local.Source()
+	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), pv).Path
+}
+
+// use is how containers use a local volume.
+func use(v world.Claimed) (world.Use, bool) {
+	share := ""
+	if strings.HasPrefix(v.PV.Spec.Local.Path, mountDir) {
+		share = exportDir
+	}
+	return world.Use{
+		Share: share, Spec: v.PV.Name, Path: placeOf(v.UID, v.PV.Name),
+		ReadOnly: v.ReadOnly || v.Spec.PersistentVolumeClaim != nil && v.Spec.PersistentVolumeClaim.ReadOnly ||
+			slices.Contains(v.PV.Spec.MountOptions, "ro"),
+	}, true
+}
+
+func differs(w *sim.World, at string, _ bool) string {
+	if len(w.MountsAt(at)) == 0 {
+		return "nothing is mounted at " + at
+	}
+	return ""
+}
+
+// The directories of hunts: a plain one; one on a disk of its own, which the host mounts some time after each boot and
+// whose server is silent now and then; and a link to one.
+const (
+	plainDir  = "/disks/plain"
+	mountDir  = "/disks/mount"
+	deepDir   = mountDir + "/deep"
+	linkDir   = "/disks/link"
+	exportDir = "/exports/data" // is what the host mounts at mountDir
+	linkedDir = "/data/linked"  // is where linkDir leads
+	kept      = "kept"          // is a file in each
+)
+
+// volumes are the local volumes of hunts.
+var volumes = func() []world.HuntedShape {
+	is := func(name, text, at string, access corev1.PersistentVolumeAccessMode, options ...string) world.HuntedShape {
+		return world.Persistent(text, &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PersistentVolumeSpec{
+				PersistentVolumeSource: sourceOf(at), MountOptions: options,
+				AccessModes: []corev1.PersistentVolumeAccessMode{access},
+			},
+		})
+	}
+	return []world.HuntedShape{
+		is("local-plain", "a directory of the node", plainDir, corev1.ReadWriteOnce),
+		is("local-ro", "a directory of the node, read-only", plainDir, corev1.ReadOnlyMany, "ro", "noexec"),
+		is("local-mount", "a disk of the node", mountDir, corev1.ReadWriteOnce, "nosuid"),
+		is("local-deep", "a directory on a disk of the node", deepDir, corev1.ReadWriteOnce),
+		is("local-link", "a directory of the node, by a link", linkDir, corev1.ReadWriteOnce),
+		is("local-one", "a directory of the node, for one pod", plainDir+"/one", corev1.ReadWriteOncePod),
+	}
+}()

@@ -1,0 +1,281 @@
+package local
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/local"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// This file is what people do to the directories of local volumes, and what must be true of them.
+//
+// S21: a pod that is reported ready finds a directory mounted, read-only if that was asked.
+//
+// S28: it is the directory that the volume's path led to when the pod was reported ready first, for as long as the pod
+// stays, through reboots after which the disk is not mounted yet and people who put another directory in its place. It
+// is excused if the journal was lost.
+//
+// S9: a volume that is for one pod is not another's, whose containers run.
+//
+// S1: the agent removes no name in it. L12: the status says why a directory is not given to a pod.
+
+// run is what a run notes of local volumes.
+type run struct {
+	world.PlainRun
+	isHunted bool // its pods may have those of a hunt
+	given    map[string]given
+	bound    map[string]hal.HostFile // by path: what the agent has bound there last
+}
+
+// given is the directory that a pod was given first.
+type given struct {
+	stops uint64 // of the pod, by then
+	is    hal.HostFile
+}
+
+// begin makes the directories, and draws what people do to them.
+func begin(g world.Planner) {
+	if !g.Persists() {
+		return
+	}
+	w := g.Run().W
+	w.MakeDir(plainDir + "/one")
+	w.MakeDir(linkedDir)
+	w.MakeDir(mountDir)
+	w.MountShare(exportDir)
+	turnsLink(w, linkedDir)
+	mountsDisk(w)
+	w.MakeDir(deepDir)
+	for _, dir := range []string{plainDir, plainDir + "/one", linkedDir, exportDir, deepDir} {
+		w.WriteFile(dir+"/"+kept, []byte("data"))
+	}
+	for _, m := range g.Run().Rooms {
+		if h, is := m.(*run); is {
+			h.isHunted = true
+		}
+	}
+	for n := range 2 {
+		if g.Pick("workload.local-silent", exportDir, n, 2, 1) == 1 {
+			g.At(g.Time("workload.local-silent-time", exportDir, n, cases.Chaos), exportDir, func() {
+				w.SilenceShare(exportDir,
+					time.Second+g.Time("workload.local-silent-for", exportDir, n, cases.Chaos/cases.Slots))
+			})
+		}
+	}
+	switch g.Pick("workload.local-away", plainDir, 0, 6, 1, 1) {
+	case 1: // the disk is unmounted, which takes no directory from a pod that has it
+		g.At(g.Time("workload.local-away-time", mountDir, 0, cases.Chaos), mountDir, func() { _ = w.UnmountTop(mountDir) })
+	case 2: // somebody turns the link
+		g.At(g.Time("workload.local-away-time", linkDir, 0, cases.Chaos), linkDir, func() { turnsLink(w, plainDir) })
+	}
+}
+
+// turnsLink is somebody who has the link lead to a directory, for good.
+func turnsLink(w *sim.World, to string) {
+	_ = w.RemoveFile(linkDir) // there may be none
+	_ = w.Symlink(to, linkDir)
+	w.SyncDirectory(path.Dir(linkDir))
+}
+
+// mountsDisk is the host that mounts the disk at its directory, unless it is mounted.
+func mountsDisk(w *sim.World) {
+	if len(w.MountsAt(exportDir)) == 0 {
+		w.MountShare(exportDir)
+	}
+	if len(w.MountsAt(mountDir)) == 0 {
+		_ = w.BindMount(exportDir, mountDir, false)
+	}
+}
+
+// Mends is people who mount the disk and turn the link back.
+func (h *run) Mends(r *world.Run) {
+	if !h.isHunted {
+		return
+	}
+	mountsDisk(r.W)
+	if to, _ := r.W.Find(linkDir); to.Path != linkedDir {
+		turnsLink(r.W, linkedDir)
+	}
+}
+
+// mountedAfter is how long after a boot the disk is mounted.
+const mountedAfter = 3 * time.Second
+
+// Born is the host that mounts the disk after a boot, later than it starts the agent.
+func (h *run) Born(r *world.Run) {
+	if h.isHunted && len(r.W.MountsAt(exportDir)) == 0 {
+		r.W.After(mountedAfter, "the host mounts a disk", func() { mountsDisk(r.W) })
+	}
+}
+
+// Waits: who looks for a directory of a silent server waits for it.
+func (*run) Waits(r *world.Run, b *core.Belief) bool {
+	return b.Kind == local.Kind && b.InFlight && r.W.IsShareSilent(exportDir)
+}
+
+// isLocal reports whether a use is one of this room.
+func isLocal(u world.Use) bool { return u.Room != nil && u.Room.Source.Name == "local" }
+
+// volumeOf is the PersistentVolume of a local volume, nil if the use is of no such volume, or if that is gone.
+func volumeOf(r *world.Run, p *world.Pod, u world.Use) *corev1.PersistentVolume {
+	at := slices.IndexFunc(p.Object.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == u.Name })
+	if !isLocal(u) || at < 0 {
+		return nil
+	}
+	_, pv := r.Now.Claimed(p.Object, &p.Object.Spec.Volumes[at])
+	if pv == nil || pv.Spec.Local == nil {
+		return nil
+	}
+	return pv
+}
+
+// lacks is the mount option of a volume that its mount does not have, "" if it has all.
+func lacks(r *world.Run, p *world.Pod, u world.Use, m hal.Mount) string {
+	pv := volumeOf(r, p, u)
+	if pv == nil {
+		return ""
+	}
+	for _, option := range pv.Spec.MountOptions {
+		if option != "ro" && !slices.Contains(m.Options, option) {
+			return option
+		}
+	}
+	return ""
+}
+
+// rival is another pod whose containers run and that has a volume which is for one pod, nil if there is none.
+func rival(r *world.Run, p *world.Pod, u world.Use) *world.Pod {
+	if !r.Exclusive[u.Thing()] {
+		return nil
+	}
+	at := slices.IndexFunc(r.Pods, func(o *world.Pod) bool {
+		has := func(v world.Use) bool { return isLocal(v) && v.Spec == u.Spec && len(r.W.MountsAt(v.Path)) > 0 }
+		return o != p && o.IsRunning && slices.ContainsFunc(o.Given, has)
+	})
+	if at < 0 {
+		return nil
+	}
+	return r.Pods[at]
+}
+
+// LetsIn is S28, S21 and S9 of a pod that is reported ready.
+func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
+	for _, u := range p.Uses {
+		if !isLocal(u) {
+			continue
+		}
+		stack := r.W.MountsAt(u.Path)
+		if len(stack) == 0 {
+			continue // S21 says so
+		}
+		r.Judges("S21")
+		if top := stack[len(stack)-1]; top.ReadOnly != u.ReadOnly {
+			r.Fail("S21", "local", p.Name, "pod "+p.Name+" is reported ready, and the mount of "+u.Name+
+				map[bool]string{true: " is writable", false: " is read-only"}[u.ReadOnly])
+			return false
+		}
+		if option := lacks(r, p, u, stack[len(stack)-1]); option != "" {
+			r.Fail("S21", "local", p.Name, "pod "+p.Name+" is reported ready, and the mount of "+u.Name+" is not "+option)
+			return false
+		}
+		if o := rival(r, p, u); o != nil {
+			r.Fail("S9", "local", p.Name, "pod "+p.Name+" is reported ready, and "+u.Name+", which is for one pod, is "+
+				o.Name+"'s")
+			return false
+		}
+		is, errno := r.W.Find(u.Path)
+		if errno != 0 {
+			continue // its server is silent
+		}
+		key := string(p.Uid) + "/" + u.Spec
+		was, isKnown := h.given[key]
+		if !isKnown || was.stops != p.Stops || r.Root.Forgotten {
+			h.given[key] = given{p.Stops, is}
+			continue
+		}
+		r.Judges("S28")
+		if was.is.Inode != is.Inode || was.is.Born != is.Born {
+			r.Fail("S28", "local", p.Name, "pod "+p.Name+" is reported ready, and finds "+is.Root+" as "+u.Name+
+				", where it has found "+was.is.Root)
+			return false
+		}
+	}
+	return true
+}
+
+// misfit says why the directory that a volume's path leads to is not given to a pod: it is missing, or another one than
+// the agent has bound. "" if it is given, or if nobody can tell.
+func (h *run) misfit(r *world.Run, p *world.Pod, u world.Use) string {
+	pv := volumeOf(r, p, u)
+	if pv == nil {
+		return ""
+	}
+	source := pv.Spec.Local.Path
+	is, errno := r.W.Find(source)
+	was, isBound := h.bound[u.Path]
+	switch {
+	case errno != 0:
+		return ""
+	case !is.Exists:
+		return "there is no " + source
+	case isBound && (is.Inode != was.Inode || is.Born != was.Born):
+		return source + " is another directory"
+	}
+	return ""
+}
+
+// Refuses: the directory is missing or another one. A pod that has the former one keeps it until its next setup.
+func (h *run) Refuses(r *world.Run, p *world.Pod) bool {
+	return slices.ContainsFunc(p.Uses, func(u world.Use) bool { return h.misfit(r, p, u) != "" })
+}
+
+// Reports is L12 of a volume that is refused.
+func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeStatus) bool {
+	why := h.misfit(r, p, u)
+	if why == "" || len(r.W.MountsAt(u.Path)) > 0 {
+		return true
+	}
+	r.Judges("L12")
+	if source := strings.Fields(why); v.State != engine.Ready && slices.ContainsFunc(source,
+		func(word string) bool { return strings.HasPrefix(word, "/") && strings.Contains(v.Why, word) }) {
+		return true
+	}
+	r.Fail("L12", "local", p.Name, "pod "+p.Name+" asks for the local volume "+u.Name+", "+why+", and its status is "+
+		string(v.State)+": "+v.Why)
+	return false
+}
+
+// Sees is S1 of names in the directories.
+func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	_, below, isPlace := strings.Cut(e.Path, "/volumes/kubernetes.io~local-volume/")
+	switch e.Kind {
+	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
+	case sim.EffectMount:
+		if is, errno := r.W.Find(e.Path); isPlace && errno == 0 {
+			h.bound[e.Path] = is
+		}
+		return
+	default:
+		return
+	}
+	if e.Actor != "agent" {
+		return
+	}
+	isWithin := slices.ContainsFunc([]string{"/disks", "/data", exportDir}, func(dir string) bool {
+		return world.Below(e.Path, dir)
+	})
+	if isWithin || isPlace && strings.HasPrefix(e.Path, lang.RootDir) && strings.Contains(below, "/") {
+		r.Fail("S1", "local", e.Path, "the agent removes "+e.Path+", which lies in the directory of a local volume")
+	}
+}
