@@ -16,6 +16,16 @@ spec: {attachRequired: false}
 // ClaimAndVolume is a manifest of a claim and the PersistentVolume bound to it, both of that name, for a volume of the
 // driver's. Options are further lines of the PersistentVolume's spec.csi.
 func ClaimAndVolume(name, handle, options string) string {
+	return claimAndVolume(name, fmt.Sprintf("csi:\n    driver: %s\n    volumeHandle: %s\n%s", csidriver.DefaultName, handle,
+		options))
+}
+
+// LocalVolume is a PersistentVolume of a directory of the node, and its claim, of the same name.
+func LocalVolume(name, dir string) string {
+	return claimAndVolume(name, fmt.Sprintf("local: {path: %q}", dir))
+}
+
+func claimAndVolume(name, source string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume
 metadata: {name: %[1]s}
@@ -23,10 +33,7 @@ spec:
   capacity: {storage: 64Mi}
   accessModes: [ReadWriteOnce]
   claimRef: {namespace: default, name: %[1]s}
-  csi:
-    driver: %[3]s
-    volumeHandle: %[2]s
-%[4]s
+  %[2]s
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -35,7 +42,7 @@ spec:
   accessModes: [ReadWriteOnce]
   resources: {requests: {storage: 64Mi}}
   volumeName: %[1]s
-`, name, handle, csidriver.DefaultName, options)
+`, name, source)
 }
 
 // Pod is a manifest of a pod with these volumes: alternating names and sources, like "cache", "emptyDir: {}".

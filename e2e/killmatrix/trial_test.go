@@ -35,6 +35,7 @@ const (
 	other, otherUID   = "pod/default/other", "3f0e1d5c-0000-4000-8000-000000000003"  // has the volume of -volume
 	config, configUID = "pod/default/config", "3f0e1d5c-0000-4000-8000-000000000004" // has the files of a ConfigMap
 	keys, keysUID     = "pod/default/keys", "3f0e1d5c-0000-4000-8000-000000000005"   // has those of a Secret
+	disk, diskUID     = "pod/default/disk", "3f0e1d5c-0000-4000-8000-000000000006"   // has a local volume
 	volume            = "vol-1"
 )
 
@@ -54,6 +55,8 @@ func node(t *testing.T) *host.Host {
 	h.StartDriver("--volume=" + volume + "=dir")
 	h.Apply("driver.yaml", host.DriverObject)
 	h.Apply("data.yaml", host.ClaimAndVolume("data", volume, ""))
+	h.Apply("disk.yaml", host.LocalVolume("disk", h.VolumeData("disk")))
+	require.NoError(t, os.MkdirAll(h.VolumeData("disk"), 0o755))
 	require.NoError(t, os.MkdirAll(h.VolumeData(volume), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.VolumeData(volume), "old"), []byte("written before\n"), 0o600))
 	return h
@@ -64,7 +67,8 @@ func applyPods(h *host.Host) {
 	pods := host.Pod("web", webUID, "data", host.Claim("data")) + "---\n" + host.Pod("cache", cacheUID, "scratch",
 		"emptyDir: {}")
 	pods += "---\n" + host.Pod("config", configUID, "files", "configMap: {name: app}") +
-		"---\n" + host.Pod("keys", keysUID, "files", "secret: {secretName: app}")
+		"---\n" + host.Pod("keys", keysUID, "files", "secret: {secretName: app}") +
+		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk"))
 	if *more != "" {
 		pods += "---\n" + host.Pod("other", otherUID, "more", *more)
 	}
@@ -73,7 +77,7 @@ func applyPods(h *host.Host) {
 
 // pods are those that must be ready.
 func pods() []string {
-	all := []string{web, cache, config, keys}
+	all := []string{web, cache, config, keys, disk}
 	if *more != "" {
 		all = append(all, other)
 	}
@@ -88,6 +92,10 @@ func ready(h *host.Host) {
 
 func target(h *host.Host) string {
 	return filepath.Join(h.Root, "pods", webUID, "volumes", "kubernetes.io~csi", "data", "mount")
+}
+
+func local(h *host.Host) string {
+	return filepath.Join(h.Root, "pods", diskUID, "volumes", "kubernetes.io~local-volume", "disk")
 }
 
 func scratch(h *host.Host) string {
@@ -146,6 +154,7 @@ func healthy(h *host.Host) {
 func write(h *host.Host) {
 	require.NoError(h.T, os.WriteFile(filepath.Join(target(h), "new"), []byte("written by the pod\n"), 0o600))
 	require.NoError(h.T, os.WriteFile(filepath.Join(scratch(h), "kept"), []byte("kept\n"), 0o600))
+	require.NoError(h.T, os.WriteFile(filepath.Join(local(h), "kept"), []byte("kept\n"), 0o600))
 }
 
 // launch brings the node to where the phase begins, starts the agent, and returns how many calls it had made when the
@@ -330,6 +339,7 @@ func recovers(h *host.Host, p phase) {
 	require.Empty(h.T, status.Rungs)
 	requireContent(h.T, filepath.Join(h.VolumeData(volume), "old"), "written before\n")
 	requireContent(h.T, filepath.Join(h.VolumeData(volume), "new"), "written by the pod\n")
+	requireContent(h.T, filepath.Join(h.VolumeData("disk"), "kept"), "kept\n")
 	a.Kill()
 }
 
