@@ -213,7 +213,10 @@ func TestHostileFields(t *testing.T) {
 		strings.ReplaceAll(host.ClaimAndVolume("far", "vol-9", ""), "driver: csi.volnode.dev",
 			`driver: "../../evil"`)+"---\n"+
 		host.ClaimAndVolume("leak", "vol-8", `    nodeStageSecretRef: {name: "../x", namespace: default}`)+"---\n"+
-		host.Pod("bad", "bad", "up", "emptyDir: {}", "handle", host.Claim("hostile"), "driver", host.Claim("far"),
+		host.LocalVolume("dots", "/tmp/../etc")+"---\n"+host.LocalVolume("pods", n.Root+"/pods/"+webUID)+"---\n"+
+		host.LocalVolume("passwd", "/etc/passwd")+"---\n"+
+		host.Pod("bad", "bad", "dots", host.Claim("dots"), "pods", host.Claim("pods"), "file", host.Claim("passwd"),
+			"up", "emptyDir: {}", "handle", host.Claim("hostile"), "driver", host.Claim("far"),
 			"secret", host.Claim("leak"),
 			"claim", `persistentVolumeClaim: {claimName: "../../x"}`, "root", `hostPath: {path: "/tmp/../etc"}`, "nfs",
 			"nfs: {server: s, path: /}", "object", `configMap: {name: "../x"}`, "out",
@@ -242,6 +245,9 @@ func TestHostileFields(t *testing.T) {
 		{"object", engine.Blocked, `the name of the ConfigMap "../x" has characters outside`},
 		{"out", engine.Blocked, `spec.volumes[out].secret.items[0].path: "a/../../../etc/passwd" has an empty part`},
 		{"self", engine.Blocked, `spec.volumes[self].downwardAPI.items[0].path: "/etc/passwd" is not relative`},
+		{"dots", engine.Blocked, `PersistentVolume dots spec.local.path: "/tmp/../etc" contains ".."`},
+		{"pods", engine.Blocked, "leads to pods/" + webUID + " in volnode's root directory"},
+		{"file", engine.Waiting, "/etc/passwd is a file; volnode serves local volumes that are directories"},
 		{"handle", engine.Waiting, "NOT_FOUND"}, // a handle may be any text: it goes into paths hashed
 		{"up", engine.Ready, ""},
 	} {
