@@ -122,7 +122,7 @@ hunt: build ## simulated schedules until RUNS (100000) or BUDGET (30m) are used 
 	bin/volsim hunt --runs $(RUNS) --budget $(BUDGET) --seed $(SEED) --workers $(WORKERS)
 
 # The packages of which COVERED percent of the lines must be run by the simulator: by the catalogue and a hunt, and by no unit test.
-SIMULATED := engine/core engine/op engine/plugin engine/plugin/csi engine/plugin/emptydir engine/plugin/hostpath engine/plugin/kinds engine/plugin/local engine/plugin/projected
+SIMULATED := engine/core engine/op engine/plugin engine/plugin/csi engine/plugin/emptydir engine/plugin/hostpath engine/plugin/kinds engine/plugin/local engine/plugin/nfs engine/plugin/projected
 COVERED ?= 90
 
 .PHONY: coverage
@@ -157,7 +157,7 @@ edits: ## SESSIONS (100) sessions of EDITS (200) random edits of manifests on th
 	go test -count=1 -timeout 6h -v ./e2e/edits -run TestSessions -seed $(SEED) -sessions $(SESSIONS) -edits $(EDITS) -at-a-time $(AT_A_TIME)
 
 .PHONY: e2e-vm
-e2e-vm: ## a machine of Debian packages, with older kernels and an NFS server: that it works, and hal/linux on its kernels
+e2e-vm: ## a machine of Debian packages, with older kernels and an NFS server: NFS volumes, and hal/linux on its kernels
 	CGO_ENABLED=0 go test -count=1 -timeout 20m -v ./e2e/vm
 
 .PHONY: kill-matrix

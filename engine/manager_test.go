@@ -295,7 +295,7 @@ func TestANodeIsBareIfNothingIsFoundOnIt(t *testing.T) {
 			w.WriteFile(raw+"/vol_data.json",
 				[]byte(`{"specVolID":"pv","volumeHandle":"a","driverName":"`+driverName+`"}`))
 		},
-		"a volume of no plugin": func(w *sim.World) { w.MakeDir(pods + "/uid-web/volumes/kubernetes.io~nfs/data") },
+		"a volume of no plugin": func(w *sim.World) { w.MakeDir(pods + "/uid-web/volumes/kubernetes.io~iscsi/data") },
 	} {
 		b := newBench(t, sim.Polite())
 		b.run(time.Minute)

@@ -144,6 +144,9 @@ type Mounts interface {
 	// mount.
 	Within(c Call, path string) ([]Mount, error)
 	// Mount makes a superblock and attaches it at Target, which must exist. ELOOP if Target is or leads through a link.
+	// Of the types nfs and nfs4, Source is SERVER:PATH, and the program /sbin/mount.nfs of the node mounts it; that is
+	// not told to wait for a server that is silent, and may wait all the same. ENOENT, with a text, if there is no such
+	// program.
 	Mount(c Call, m NewMount) error
 	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive. ELOOP if either is or
 	// leads through a link; EINVAL if one is a directory and the other is not, or if a flag is unknown.

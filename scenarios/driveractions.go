@@ -52,6 +52,16 @@ func backendActions() []workload.Action {
 		on("silence share PATH for TIME", func(t *scene, a []string) string {
 			return silenceShare(t, a[0], workload.Duration(a[1]))
 		}),
+		on("export SHARE", func(t *scene, a []string) string { t.W.Export(a[0]); return "" }),
+		on("export SHARE again", func(t *scene, a []string) string {
+			if !t.W.ExportShareAgain(a[0]) {
+				return "nobody exports " + a[0]
+			}
+			return ""
+		}),
+		on("silence export SHARE for TIME", func(t *scene, a []string) string {
+			return silenceShare(t, a[0], workload.Duration(a[1]))
+		}),
 		on("hand over HANDLE of driver DRIVER for TIME", func(t *scene, a []string) string {
 			dealings.HandsOver(t.R, a[1], a[0], workload.Duration(a[2]))
 			return ""

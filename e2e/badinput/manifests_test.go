@@ -219,7 +219,8 @@ func TestHostileFields(t *testing.T) {
 			"up", "emptyDir: {}", "handle", host.Claim("hostile"), "driver", host.Claim("far"),
 			"secret", host.Claim("leak"),
 			"claim", `persistentVolumeClaim: {claimName: "../../x"}`, "root", `hostPath: {path: "/tmp/../etc"}`, "nfs",
-			"nfs: {server: s, path: /}", "object", `configMap: {name: "../x"}`, "out",
+			`nfs: {server: "-o,suid", path: /}`, "iscsi", "iscsi: {targetPortal: p, iqn: i, lun: 0}", "object",
+			`configMap: {name: "../x"}`, "out",
 			`secret: {secretName: app, items: [{key: a, path: "a/../../../etc/passwd"}]}`, "self",
 			`downwardAPI: {items: [{path: /etc/passwd, fieldRef: {fieldPath: metadata.name}}]}`))
 	for _, want := range []struct {
@@ -240,8 +241,9 @@ func TestHostileFields(t *testing.T) {
 			"root", engine.Blocked,
 			`spec.volumes[root].hostPath.path: "/tmp/../etc" contains ".."; write the path without it`,
 		},
-		{"nfs", engine.Blocked, "spec.volumes[nfs].nfs: volnode does not serve this source; it serves " +
-			"persistentVolumeClaim, csi, emptyDir, hostPath, secret, configMap, downwardAPI and projected"},
+		{"nfs", engine.Blocked, `spec.volumes[nfs].nfs.server: "-o,suid" is no host name or address`},
+		{"iscsi", engine.Blocked, "spec.volumes[iscsi].iscsi: volnode does not serve this source; it serves " +
+			"persistentVolumeClaim, csi, emptyDir, hostPath, nfs, secret, configMap, downwardAPI and projected"},
 		{"object", engine.Blocked, `the name of the ConfigMap "../x" has characters outside`},
 		{"out", engine.Blocked, `spec.volumes[out].secret.items[0].path: "a/../../../etc/passwd" has an empty part`},
 		{"self", engine.Blocked, `spec.volumes[self].downwardAPI.items[0].path: "/etc/passwd" is not relative`},

@@ -16,8 +16,8 @@ spec: {attachRequired: false}
 // ClaimAndVolume is a manifest of a claim and the PersistentVolume bound to it, both of that name, for a volume of the
 // driver's. Options are further lines of the PersistentVolume's spec.csi.
 func ClaimAndVolume(name, handle, options string) string {
-	return claimAndVolume(name, fmt.Sprintf("csi:\n    driver: %s\n    volumeHandle: %s\n%s", csidriver.DefaultName, handle,
-		options))
+	return claimAndVolume(name,
+		fmt.Sprintf("csi:\n    driver: %s\n    volumeHandle: %s\n%s", csidriver.DefaultName, handle, options))
 }
 
 // LocalVolume is a PersistentVolume of a directory of the node, and its claim, of the same name.

@@ -88,6 +88,15 @@ func TestWhatAHostMayLackIsThere(t *testing.T) {
 	runs(t, image, j, "bash", "offers.sh")
 }
 
+func TestNFSVolumes(t *testing.T) {
+	image, j := machine(t, Kernels[0])
+	script, err := os.ReadFile("testdata/nfs.sh")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(j.Share, "nfs.sh"), script, 0o755))
+	build(t, filepath.Join(j.Share, "volnode"), "build", "./cmd/volnode")
+	runs(t, image, j, "bash", "nfs.sh")
+}
+
 // hal/linux does on older kernels what it does on this host's: without statmount(2), with one that tells no source, and
 // without mount events.
 func TestOlderKernels(t *testing.T) {

@@ -308,6 +308,9 @@ func (c *Core) markAround(r *rung) {
 	}
 	for _, a := range c.above[r.Key] {
 		c.mark(a)
+		if a.ownPod != nil {
+			c.touch(a.ownPod) // a may be as wanted on r as it is now
+		}
 	}
 	for _, o := range c.siblings(r) {
 		c.mark(o)

@@ -57,6 +57,9 @@ func dropDescriptors() {
 
 func perform(req request) response {
 	switch {
+	case req.Mount != nil && byProgram[req.Mount.FSType]:
+		outcome, err := mountByProgram(*req.Mount)
+		return answer(err, outcome)
 	case req.Mount != nil:
 		return answer(attachNew(*req.Mount), hal.NotDone)
 	case req.Bind != nil:

@@ -54,7 +54,7 @@ func (h hostMounts) Within(c hal.Call, path string) ([]hal.Mount, error) {
 }
 
 // networkTypes can fail with their whole effect done.
-var networkTypes = []string{"nfs", "nfs4", "cifs", "ceph"}
+var networkTypes = []string{"nfs", "nfs4"}
 
 func (h hostMounts) Mount(c hal.Call, m hal.NewMount) error {
 	w := h.w
@@ -66,7 +66,12 @@ func (h hostMounts) Mount(c hal.Call, m hal.NewMount) error {
 	k := h.enter(callMount, m.Target, c, menu)
 	errno, ok := k.acts()
 	if ok {
-		errno = k.inKernel("mount "+m.Target, func(by actor) syscall.Errno { return w.mounts.mountNew(by, m) })
+		errno = k.inKernel("mount "+m.Target, func(by actor) syscall.Errno {
+			if network {
+				return w.mounts.mountExport(by, m)
+			}
+			return w.mounts.mountNew(by, m)
+		})
 	}
 	if k.fault == FailFull && errno == 0 {
 		return k.leave(syscall.ETIMEDOUT, hal.Unknown)
@@ -182,8 +187,6 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 			}
 		}
 		return sb, 0
-	case "nfs", "nfs4", "cifs", "ceph":
-		return newSuperblock(f.anonymous(), m.FSType, m.Source), 0
 	case "ext4", "xfs":
 		for _, sb := range f.devices {
 			if sb.source == m.Source {

@@ -153,6 +153,59 @@ func (w *World) MountShare(path string) {
 	w.mounts.place(actor{}, at, m)
 }
 
+// Export has a server export something that mounts name as SERVER:PATH; it is empty at first.
+func (w *World) Export(source string) {
+	if w.shareNamed(source) == nil {
+		w.shares = append(w.shares, &share{name: source, root: newSuperblock(w.fs.anonymous(), "nfs4", source).root})
+	}
+}
+
+// shareNamed is the share of a name, nil if there is none.
+func (w *World) shareNamed(name string) *share {
+	i := slices.IndexFunc(w.shares, func(s *share) bool { return s.name == name })
+	if i < 0 {
+		return nil
+	}
+	return w.shares[i]
+}
+
+// ExportShareAgain has a server export again what Export or MountShare has made. It reports whether there is such a
+// share.
+func (w *World) ExportShareAgain(name string) bool {
+	s := w.shareNamed(name)
+	if s != nil {
+		w.reexport(s)
+	}
+	return s != nil
+}
+
+// mountExport is mount(2) of what a server exports, which waits while the server is silent.
+func (t *mountTable) mountExport(by actor, n hal.NewMount) syscall.Errno {
+	m := &mount{options: defaultOptions}
+	to, _, errno := t.w.walk(n.Target, walkNoLinks)
+	s := t.w.shareNamed(n.Source)
+	switch {
+	case !m.flag(n.Flags):
+		return syscall.EINVAL
+	case errno != 0:
+		return errno
+	case !to.n.isDir():
+		return syscall.ENOTDIR
+	case to.n.gone:
+		return syscall.ENOENT
+	case s == nil:
+		return syscall.EACCES
+	case s.isSilent:
+		t.w.hungAt = s
+		return hangs
+	}
+	m = t.newMount(s.root)
+	m.flag(n.Flags)
+	m.conn = t.w.export(s, nil)
+	t.place(by, to, m)
+	return 0
+}
+
 // IsShareSilent says whether the server of what MountShare has mounted at path does not answer.
 func (w *World) IsShareSilent(path string) bool {
 	return slices.ContainsFunc(w.shares, func(s *share) bool { return s.name == path && s.isSilent })

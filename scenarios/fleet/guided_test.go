@@ -14,12 +14,12 @@ import (
 )
 
 // TestGuidedReachesMore has as many schedules of the same seeds, guided and not. What guidance gains differs by seeds:
-// 16, 18, 23 and 30 percent were measured, of four ranges of 2000.
+// 13, 16, 16, 18, 23 and 30 percent were measured, of ranges of 2000.
 func TestGuidedReachesMore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(scenarios.GCPercent))
-	runs, more := uint64(2000), 112
+	runs, more := uint64(2000), 108
 	if testing.Short() {
-		runs, more = 1200, 105
+		runs, more = 1200, 102
 	}
 	h, g, plain := scenarios.NewHunter(), newGuide(), coverage.New()
 	for seed := uint64(1); seed <= runs; seed++ {

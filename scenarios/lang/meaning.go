@@ -191,6 +191,10 @@ func (p *parser) means(part string, words []string, at int) error {
 		if strings.Contains(word, "/") {
 			return p.errorf("%q is no name of a file in a volume; write one without a slash", word)
 		}
+	case "SHARE":
+		if !strings.Contains(word, ":/") {
+			return p.errorf("%q is no export of a server; write it like nas:/data", word)
+		}
 	case "PATH":
 		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
 			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)

@@ -3,13 +3,13 @@ package mutants
 // locals is engines that serve local volumes wrong.
 var locals = []Mutant{
 	{
-		"the directory of a local volume is emptied", "S1", "engine/plugin/local.tearDown",
+		"the directory of a local volume is emptied", "S1", "engine/op.Mounted.Remove",
 		"m := seen.Stack[i]",
-		`m, inside := seen.Stack[i], w.c
-		inside.Inside = hal.Inside{Path: w.path, ID: m.ID}
-		all, _ := h.Tree.List(inside, w.path)
+		`m, inside := seen.Stack[i], c
+		inside.Inside = hal.Inside{Path: d.Path, ID: m.ID}
+		all, _ := h.Tree.List(inside, d.Path)
 		for _, e := range all {
-			_ = h.Tree.Remove(inside, w.path+"/"+e.Name)
+			_ = h.Tree.Remove(inside, d.Path+"/"+e.Name)
 		}`,
 	},
 	{
@@ -60,7 +60,10 @@ var locals = []Mutant{
 	},
 	{
 		"any mount at the place of a local volume is its own", "S1", "engine/plugin/local.work.owns",
-		"case m.Was(w.o.Fingerprint):", "case m.Was(w.o.Fingerprint), mounts > 0:",
+		`case w.source == "":
+			return false, nil`,
+		`case mounts > 0:
+			return true, nil`,
 	},
 	{
 		"a mount over a local volume is taken for it", "S14", "engine/plugin/local.setUp",
@@ -71,12 +74,12 @@ var locals = []Mutant{
 		"r.Blocked, r.UndoFirst = false, true", "r.Blocked, r.UndoFirst = true, false",
 	},
 	{
-		"the directory that a local volume was mounted on stays", "L1", "engine/plugin/local.tearDown",
-		"if seen.Exists {", `if seen.Exists && w.path == "" {`,
+		"the directory that a local volume was mounted on stays", "L1", "engine/op.Mounted.Remove",
+		"if seen.Exists {", `if seen.Exists && d.Path == "" {`,
 	},
 	{
-		"a local volume is not unmounted", "L1", "engine/plugin/local.tearDown",
-		"if err := h.Mounts.Unmount(w.c, w.path, m.ID); err != nil {",
+		"a local volume is not unmounted", "L1", "engine/op.Mounted.Remove",
+		"if err := h.Mounts.Unmount(c, d.Path, m.ID); err != nil {",
 		"if err := error(nil); err != nil {",
 	},
 }

@@ -3,8 +3,8 @@ package mutants
 import "slices"
 
 // Table is the faulty engines. The old text of each is in its function exactly once.
-var Table = slices.Concat(first, decisions, outcomes, projections, locals, fences, answers, records, starts, sources,
-	manifests, identity, requests,
+var Table = slices.Concat(first, decisions, outcomes, projections, locals, nfsVolumes, fences, answers,
+	records, starts, sources, manifests, identity, requests,
 	registrations, vandals, damage, secrets, roots, hostPaths, faces, ties, paces, tables, costs)
 
 // first is of all parts of the engine.
@@ -83,6 +83,10 @@ var first = []Mutant{
 			e.trust = clean
 		}`,
 		"e.trust = clean",
+	},
+	{
+		"a waiter is not woken when a rung below comes back", "L2", "engine/core.Core.markAround",
+		"c.touch(a.ownPod)", "c.mark(a)",
 	},
 	{
 		"a waiter is not woken", "L2", "engine/core.Core.markAround",

@@ -7,11 +7,12 @@ import (
 	"github.com/volnode/volnode/scenarios/rooms/emptydir"
 	"github.com/volnode/volnode/scenarios/rooms/hostpath"
 	"github.com/volnode/volnode/scenarios/rooms/local"
+	"github.com/volnode/volnode/scenarios/rooms/nfs"
 	"github.com/volnode/volnode/scenarios/rooms/projected"
 	"github.com/volnode/volnode/scenarios/world"
 )
 
 func init() {
 	world.Rooms = append(
-		[]*world.Room{csi.Room(), emptydir.Room(), hostpath.Room(), local.Room()}, projected.Rooms()...)
+		[]*world.Room{csi.Room(), emptydir.Room(), hostpath.Room(), local.Room(), nfs.Room()}, projected.Rooms()...)
 }

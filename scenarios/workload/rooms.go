@@ -15,10 +15,10 @@ func (g *Workload) PlanRooms(i int, name string) {
 		if m.Hunted.Site == "" {
 			continue
 		}
-		if m.Hunted.Volumes[0].PV != nil && !g.Persists() {
-			continue
-		}
 		s.Chosen[n] = uint8(g.Pick(m.Hunted.Site, name, 0, m.Hunted.Weights()...))
+		if c := s.Chosen[n]; c != 0 && m.Hunted.Volumes[c-1].PV != nil && !g.Persists() {
+			s.Chosen[n] = 0
+		}
 		if s.Chosen[n] != 0 && len(m.Harms) > 0 {
 			g.planHarm(i, name, m)
 		}

@@ -30,6 +30,8 @@ type Room struct {
 	Rare Rare
 	// Begin makes what there is before the first pod of a hunt comes, nil for nothing.
 	Begin func(g Planner)
+	// HasServer: its volumes need a server, which no test on this host has.
+	HasServer bool
 	// New makes what a run notes of the source, and judges. nil if that is nothing.
 	New func() RoomRun
 	// Path is where the containers of a pod find a volume, in a place that is the pod's own; "" if nothing can be there.

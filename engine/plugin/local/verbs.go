@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,8 +49,8 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	case !ok:
 		return r
 	case mounted && !w.isAsked(top, found):
-		r := w.foreign(seen.Stack)
-		if isOwn, err := w.owns(top, len(seen.Stack)); err == nil && isOwn {
+		r := w.mounted().Foreign(o, seen.Stack)
+		if isOwn, _ := w.owns(top, len(seen.Stack)); isOwn { // what can't be told is not
 			r.Blocked, r.UndoFirst = false, true
 			r.Reason = fmt.Sprintf("%s: an earlier attempt has bound %s, and %s leads elsewhere by now; volnode unmounts "+
 				"it, and binds again", w.path, top.Fingerprint(), w.source)
@@ -70,7 +69,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 		return op.Unknown("set up, but volnode cannot inspect it: " + err.Error())
 	}
 	if top, mounted = seen.Top(); !mounted || !w.isAsked(top, found) {
-		return w.foreign(seen.Stack)
+		return w.mounted().Foreign(o, seen.Stack)
 	}
 	return w.up(top, identity(w.source, found))
 }
@@ -153,65 +152,24 @@ func (w work) up(m hal.Mount, is string) core.Result {
 	}
 }
 
-// foreign is the end of an operation that finds a mount at the path that is not the volume, the last of stack.
-func (w work) foreign(stack []hal.Mount) core.Result {
-	if len(stack) == 0 {
-		return op.Unknown("bound, but nothing is mounted at " + w.path + ": someone unmounted it; volnode tries again")
-	}
-	r := op.Unknown(fmt.Sprintf("%s: unexpected mount %s (recorded: %s); volnode leaves it alone; unmount it", w.path,
-		stack[len(stack)-1].Fingerprint(), op.Show(w.o.Fingerprint)))
-	r.Blocked = true
-	return r
+// mounted is the mount.
+func (w work) mounted() op.Mounted {
+	return op.Mounted{Path: w.path, Stop: core.Value(w.o.Params, plugin.ParamStop), Owns: w.owns}
 }
 
-// tearDown unmounts what is the volume's, and removes the empty directory that it was mounted on. What containers wrote
-// there while nothing was mounted stays, and the operation fails.
 func tearDown(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if w.path == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no path")
 	}
-	seen, err := op.Inspect(h, w.c, w.path)
-	if err != nil {
-		return op.NotDone(err.Error())
-	}
-	for i := len(seen.Stack) - 1; i >= 0; i-- {
-		m := seen.Stack[i]
-		isOwn, err := w.owns(m, len(seen.Stack))
-		if err != nil {
-			return op.NotDone(err.Error())
-		}
-		if !isOwn {
-			return w.foreign(seen.Stack[:i+1])
-		}
-		if err := h.Mounts.Unmount(w.c, w.path, m.ID); err != nil {
-			if i < len(seen.Stack)-1 {
-				return op.Unknown(err.Error())
-			}
-			return op.Failed(err)
-		}
-	}
-	if seen, err = op.Inspect(h, w.c, w.path); err != nil {
-		return op.Unknown("unmounted, but volnode cannot inspect it: " + err.Error())
-	}
-	if seen.Exists {
-		if err := op.Remove(h, w.c, w.path); err != nil {
-			return op.Unknown(err.Error())
-		}
-	}
-	if _, err := op.Prune(h, w.c, path.Dir(w.path), core.Value(o.Params, plugin.ParamStop)); err != nil {
-		return op.Unknown(err.Error())
-	}
-	return core.Result{Outcome: hal.Done}
+	return w.mounted().Remove(h, o)
 }
 
-// owns: m, one of so many mounts at the path, is the volume's: it was confirmed, or it shows the source. Where none was
-// confirmed, and an earlier setup may have bound one, the source may lead elsewhere since, or no record tells of it:
-// the only mount is the volume's if its filesystem is mounted elsewhere on the node, too, as that of a bind mount is.
+// owns: m, one of so many mounts at the path, is the volume's: it shows the source. Where no mount was confirmed, and
+// an earlier setup may have bound one, the source may lead elsewhere since, or no record tells of it: the only mount is
+// the volume's if its filesystem is mounted elsewhere on the node, too, as that of a bind mount is.
 func (w work) owns(m hal.Mount, mounts int) (bool, error) {
 	switch {
-	case m.Was(w.o.Fingerprint):
-		return true, nil
 	case w.o.Fingerprint == "" && !w.o.First && mounts == 1:
 		table, err := w.h.Mounts.Table(w.c)
 		pods := core.Value(w.o.Params, plugin.ParamStop) + "/"

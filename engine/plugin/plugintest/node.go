@@ -79,14 +79,7 @@ func (n *Node) Put(at string, t hal.FileType) {
 func (n *Node) Mount(at, source string) hal.Mount {
 	from := "/filesystems/" + source
 	if _, isMade := n.World.Exists(from); !isMade {
-		n.World.MakeDir(from)
-		n.World.Do(func() {
-			if err := n.World.Host().Mounts.Mount(hal.Call{}, hal.NewMount{
-				FSType: "nfs", Source: source, Target: from,
-			}); err != nil {
-				panic(err)
-			}
-		})
+		n.World.MountShare(from)
 	}
 	n.World.MakeDir(at)
 	must(n.World.BindMount(from, at, false))

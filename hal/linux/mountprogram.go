@@ -1,0 +1,105 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// byProgram are the filesystems whose mounts take more than system calls: a server is asked for its versions and ports,
+// and daemons are started. mount(8) leaves that to a program, and so does this.
+var byProgram = map[string]bool{"nfs": true, "nfs4": true}
+
+// programDirs are where it is looked for. Nothing of the environment is asked.
+var programDirs = []string{"/sbin/", "/usr/sbin/", "/usr/local/sbin/"}
+
+// mostOutput is how much of what a program says an error has, in bytes.
+const mostOutput = 600
+
+// mountByProgram has /sbin/mount.TYPE mount a filesystem. It runs in a helper child, and dies with it.
+func mountByProgram(n hal.NewMount) (hal.Outcome, error) {
+	if _, err := mountAttrs(n.Flags); err != nil {
+		return hal.NotDone, err
+	}
+	if strings.HasPrefix(n.Source, "-") {
+		return hal.NotDone, because(syscall.EINVAL, "the source begins with a -")
+	}
+	options := slices.Clone(n.Flags)
+	for _, o := range n.Options {
+		text := o.Key
+		if o.Value != "" {
+			text += "=" + o.Value
+		}
+		if strings.ContainsAny(text, ", \t\n") {
+			return hal.NotDone, because(syscall.EINVAL, fmt.Sprintf("the option %q has a comma or a space", text))
+		}
+		options = append(options, text)
+	}
+	program, err := programOf(n.FSType)
+	if err != nil {
+		return hal.NotDone, err
+	}
+	target, err := openPoint(n.Target) // no link is on the way
+	if err != nil {
+		return hal.NotDone, err
+	}
+	defer unix.Close(target)
+	// In memory, not a pipe: a daemon that the program starts may keep it open.
+	fd, err := unix.MemfdCreate(program, unix.MFD_CLOEXEC)
+	if err != nil {
+		return hal.NotDone, err
+	}
+	said := os.NewFile(uintptr(fd), program)
+	defer said.Close()
+	cmd := &exec.Cmd{
+		Path: program, Args: []string{program, n.Source, n.Target, "-o", strings.Join(options, ",")},
+		Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}, Dir: "/", Stdout: said, Stderr: said,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	}
+	err = cmd.Run()
+	if err == nil {
+		return hal.Done, nil
+	}
+	output := make([]byte, mostOutput)
+	read, _ := said.ReadAt(output, 0) // what is missing is not told
+	text := strings.Join(strings.Fields(string(output[:read])), " ")
+	if ended, is := errors.AsType[*exec.ExitError](err); is && ended.ExitCode() > 0 {
+		// The mount is the last thing that it does.
+		return hal.NotDone, because(errnoOfProgram(text), fmt.Sprintf("%s: %s (exit status %d)", program, text,
+			ended.ExitCode()))
+	}
+	return hal.Unknown, because(syscall.EIO, program+": "+err.Error()+" "+text)
+}
+
+// programOf is the path of the program that mounts filesystems of a type.
+func programOf(fsType string) (string, error) {
+	for _, dir := range programDirs {
+		if st, err := os.Stat(dir + "mount." + fsType); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return dir + "mount." + fsType, nil
+		}
+	}
+	return "", because(syscall.ENOENT, fmt.Sprintf(
+		"there is no %smount.%s; install nfs-common (Debian, Ubuntu) or nfs-utils", programDirs[0], fsType))
+}
+
+// errnoOfProgram is the error that a program means, EIO if it says none that is known.
+func errnoOfProgram(said string) syscall.Errno {
+	for text, errno := range map[string]syscall.Errno{
+		"access denied": syscall.EACCES, "No such file or directory": syscall.ENOENT, "timed out": syscall.ETIMEDOUT,
+		"Connection refused": syscall.ECONNREFUSED, "No route to host": syscall.EHOSTUNREACH,
+		"Failed to resolve server": syscall.EHOSTUNREACH, "Protocol not supported": syscall.EPROTONOSUPPORT,
+	} {
+		if strings.Contains(said, text) {
+			return errno
+		}
+	}
+	return syscall.EIO
+}
