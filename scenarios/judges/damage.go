@@ -35,6 +35,9 @@ var Woundable = []string{
 // frameMagic begins each frame of a journal: see engine/journal.
 const frameMagic = "\xffvj\xfe"
 
+// The header of a journal has nothing but zeros there.
+const zerosFrom, zerosTo = 40, 60
+
 // Garbage is what is written over own files.
 var Garbage = bytes.Repeat([]byte("garbage."), 128)
 
@@ -146,6 +149,9 @@ func wound(r *world.Run, file string, how world.Wound, point, length int64) bool
 		copy(data[from:to], Garbage)
 	case isZeroed:
 		clear(data[from:to])
+	}
+	if how == isZeroed && file == present(r) && from >= zerosFrom && to <= zerosTo {
+		return false // it would mend what somebody else has damaged
 	}
 	if bytes.Equal(data, before) ||
 		how == isZeroed && file == present(r) && !bytes.Contains(data[to:used], []byte(frameMagic)) {

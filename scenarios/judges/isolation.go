@@ -106,9 +106,12 @@ func isFreeRung(r *world.Run, b *core.Belief) bool {
 	if slices.ContainsFunc(r.Rooms, func(m world.RoomRun) bool { return m.Waits(r, b) }) {
 		return false
 	}
+	if world.RoomOf(b.Kind) != nil { // once the journal is lost, data goes only if a source has named its pod
+		return !r.Exclusive[b.Volume] && (!r.Root.Forgotten || len(r.News["pod "+string(b.Pod)]) > 0)
+	}
 	driver, volume, isCSI := strings.Cut(b.Volume, "^")
-	if !isCSI { // once the journal is lost, data goes only if a source has named its pod
-		return !r.Root.Forgotten || len(r.News["pod "+string(b.Pod)]) > 0
+	if !isCSI {
+		return true
 	}
 	isBusy := false // a driver may do one thing at a time for a volume
 	r.Core.Beliefs(func(o core.Belief) {
@@ -128,13 +131,15 @@ func isFree(r *world.Run, p *world.Pod) bool {
 		return false
 	}
 	for _, u := range p.Uses {
-		if u.Exempt || u.IsHosts() || u.Driver != "" && !isFreeUse(r, u) {
+		if u.Exempt || u.IsHosts() || u.Driver != "" && !isFreeUse(r, u) || r.IsSilent(u) || r.Exclusive[u.Thing()] {
 			return false
 		}
 	}
 	isHurt := false // a call of a rung that it needs has met a fault, be it that nothing was ever made of the rung
 	r.Core.Beliefs(func(b core.Belief) {
-		isHurt = isHurt || (r.Faulty[b.Key] || isBlindTo(r, &b)) && (b.Pod == p.Uid || b.Pod == "" &&
+		// A call of which a lost journal told may still act.
+		isOpen := r.Root.Forgotten && b.SetUpOpen+b.TearDownOpen != 0
+		isHurt = isHurt || (r.Faulty[b.Key] || isOpen || isBlindTo(r, &b)) && (b.Pod == p.Uid || b.Pod == "" &&
 			slices.ContainsFunc(p.Uses, func(u world.Use) bool {
 				return u.Driver != "" && u.Driver+"^"+u.Volume == b.Volume
 			}))
