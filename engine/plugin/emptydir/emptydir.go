@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
@@ -21,7 +22,7 @@ const Kind core.Kind = "emptydir"
 
 const (
 	paramMedium = "medium" // "" or "Memory"
-	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5))
+	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5)); see memoryOf
 
 	factIs = "is" // the directory, or the filesystem in memory, that holds the volume's data
 	memory = "Memory"
@@ -71,6 +72,9 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 			}
 			size = strconv.FormatInt(src.SizeLimit.Value(), 10)
 		}
+		if most := memoryOf(v.Pod); most > 0 && (size == "" || most < src.SizeLimit.Value()) {
+			size = strconv.FormatInt(most, 10)
+		}
 	default:
 		return nil, plugin.Problemf(v.Field(".emptyDir.medium"),
 			"%q is not supported; use Memory, or leave it out for the disk", src.Medium)
@@ -80,6 +84,21 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	place := plugin.EmptyDirPlace(v.Root, string(v.Pod.UID), v.Spec.Name)
 	return append(to, rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)), nil
+}
+
+// memoryOf is how much memory the containers of a pod may use together, in bytes; 0 if not all of them say. What is in
+// the pod's memory counts, so that a larger filesystem could never be filled.
+func memoryOf(pod *corev1.Pod) int64 {
+	if pod.Spec.Resources == nil || pod.Spec.Resources.Limits.Memory().IsZero() {
+		says := func(c corev1.Container) bool { return !c.Resources.Limits.Memory().IsZero() }
+		for _, all := range [...][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+			if slices.ContainsFunc(all, func(c corev1.Container) bool { return !says(c) }) {
+				return 0
+			}
+		}
+	}
+	limits := podresource.PodLimits(pod, podresource.PodResourcesOptions{})
+	return limits.Memory().Value()
 }
 
 // Found is the rung of an emptyDir's directory that no record tells of, made such that it can be torn down. Its medium
