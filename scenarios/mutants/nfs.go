@@ -25,16 +25,16 @@ var nfsVolumes = []Mutant{
 		"case mounted && !top.Was(o.Fingerprint) && w.isAsked(top):\n\tcase mounted && top.Was(o.Fingerprint):",
 	},
 	{
-		"an NFS mount of another export is taken for it", "S21", "engine/plugin/nfs.work.isAsked",
+		"an NFS mount of another export is taken for it", "S21", "engine/plugin/nfs.work.isExport",
 		"m.Source == w.source", "m.Source != \"\"",
 	},
 	{
 		"any mount is an NFS volume", "S14", "engine/plugin/nfs.work.isAsked",
-		"return isNFS(m) && m.Source == w.source && m.ReadOnly", "return m.ReadOnly",
+		"return w.isExport(m) && m.ReadOnly", "return m.ReadOnly",
 	},
 	{
 		"any mount at the place of an NFS volume is its own", "S1", "engine/plugin/nfs.work.owns",
-		"return isNFS(m) && m.Source == w.source, nil", "return mounts > 0, nil",
+		"return w.isExport(m), nil", "return mounts > 0, nil",
 	},
 	{
 		"an NFS volume that no record tells of stays", "S15, L1", "engine/plugin/nfs.Source",
@@ -43,6 +43,6 @@ var nfsVolumes = []Mutant{
 	},
 	{
 		"an NFS volume that no record tells of is another's", "S15, L1", "engine/plugin/nfs.work.owns",
-		"return isNFS(m), nil", `return isNFS(m) && m.Source == w.source, nil`,
+		"return isNFS(m), nil", "return w.isExport(m), nil",
 	},
 }

@@ -5,6 +5,7 @@
 package nfs
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ const Kind core.Kind = "nfs"
 const (
 	paramOptions = "options" // of nfs(5), with commas between them
 	paramSource  = "source"  // server:path; none in the rung of what a start has found
+
+	factSource = "source" // see work.spelled
 
 	maxPath = 1024 // bytes, of NFS version 3 (RFC 1813, MNTPATHLEN)
 )
@@ -124,7 +127,7 @@ func export(src *corev1.NFSVolumeSource) string {
 	if strings.Contains(server, ":") {
 		server = "[" + server + "]"
 	}
-	return server + ":" + src.Path
+	return server + ":" + path.Clean(src.Path)
 }
 
 // Options of nfs(5) that a volume may have. What they are set to is a word or a number. Those that would run a program,
@@ -226,7 +229,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if seen, err = op.Inspect(h, w.c, w.path); err != nil {
 		return op.Unknown("set up, but volnode cannot inspect it: " + err.Error())
 	}
-	if top, mounted = seen.Top(); !mounted || !w.isAsked(top) {
+	if top, mounted = seen.Top(); !mounted || !isNFS(top) {
 		return w.mounted().Foreign(o, seen.Stack)
 	}
 	return w.up(top)
@@ -257,14 +260,23 @@ func (w work) mount() hal.NewMount {
 
 // isAsked: m is what the pod asks for, be it that an attempt has mounted it that died.
 func (w work) isAsked(m hal.Mount) bool {
-	return isNFS(m) && m.Source == w.source && m.ReadOnly == plugin.IsReadOnly(w.o.Params)
+	return w.isExport(m) && m.ReadOnly == plugin.IsReadOnly(w.o.Params)
+}
+
+// isExport: m is of the volume's export. A server may have had the kernel spell it in another way.
+func (w work) isExport(m hal.Mount) bool {
+	return isNFS(m) && (m.Source == w.source || w.spelled(m) == core.FactOf(w.o.Facts, factSource))
 }
 
 func isNFS(m hal.Mount) bool { return m.FSType == "nfs" || m.FSType == "nfs4" }
 
+// spelled is an export as it was asked for, and as the mount table has it.
+func (w work) spelled(m hal.Mount) string { return w.source + " " + m.Source }
+
 func (w work) up(m hal.Mount) core.Result {
 	return core.Result{
-		Outcome: hal.Done, Fingerprint: m.Fingerprint(), Facts: []core.Fact{{Name: plugin.FactPath, Value: w.path}},
+		Outcome: hal.Done, Fingerprint: m.Fingerprint(),
+		Facts: []core.Fact{{Name: plugin.FactPath, Value: w.path}, {Name: factSource, Value: w.spelled(m)}},
 	}
 }
 
@@ -279,7 +291,7 @@ func (w work) owns(m hal.Mount, mounts int) (bool, error) {
 	if w.o.Fingerprint == "" && !w.o.First && mounts == 1 {
 		return isNFS(m), nil
 	}
-	return isNFS(m) && m.Source == w.source, nil
+	return w.isExport(m), nil
 }
 
 func tearDown(h *hal.Host, o core.Op) core.Result {

@@ -111,7 +111,7 @@ func TestOptions(t *testing.T) {
 		Options: []hal.Option{{Key: "retry", Value: "0"}, {Key: "hard"}, {Key: "vers", Value: "4.2"}},
 	}, w.mount())
 	v = inline()
-	v.Spec.NFS.Server = "fd00::1"
+	v.Spec.NFS.Server, v.Spec.NFS.Path = "fd00::1", "//data/"
 	require.Equal(t, "[fd00::1]:/data", begin(nil, opOf(t, core.SetUp, v)).mount().Source)
 }
 
@@ -154,6 +154,24 @@ func TestAMountThatIsNoneOfOurs(t *testing.T) {
 	require.Zero(t, n.World.UnmountTop(at))
 	require.Equal(t, hal.Done, setUp(n.HAL(), opOf(t, core.SetUp, inline())).Outcome)
 	require.Equal(t, hal.Done, tearDown(n.HAL(), o).Outcome, "it is of NFS")
+}
+
+// The kernel may spell an export in another way than mount.nfs was told.
+func TestAnExportIsSpelledInAnotherWay(t *testing.T) {
+	n := plugintest.New()
+	n.World.Export("nas:/data")
+	o := opOf(t, core.SetUp, inline())
+	r := setUp(n.HAL(), o)
+	require.Equal(t, "nas:/data nas:/data", core.FactOf(r.Facts, factSource))
+	for i := range o.Params {
+		if o.Params[i].Name == paramSource {
+			o.Params[i].Value = "nas.example:/data"
+		}
+	}
+	require.True(t, setUp(n.HAL(), o).Blocked)
+	o.Facts = []core.Fact{{Name: factSource, Value: "nas.example:/data nas:/data"}}
+	require.Equal(t, o.Facts[0], setUp(n.HAL(), o).Facts[1])
+	require.Equal(t, hal.Done, tearDown(n.HAL(), o).Outcome)
 }
 
 func TestCallsThatFail(t *testing.T) {
