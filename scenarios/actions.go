@@ -137,6 +137,9 @@ func meddling() []workload.Action {
 		on("remount volume VOLUME of pod POD", func(t *scene, a []string) string { return remount(t, a[0], a[1]) }),
 		on("mount over volume VOLUME of pod POD",
 			func(t *scene, a []string) string { return mountOver(t, a[0], a[1]) }),
+		on("mount export SHARE over volume VOLUME of pod POD", func(t *scene, a []string) string {
+			return mountExportOver(t, a[0], a[1], a[2])
+		}),
 		on("mount over the stage of VOLUME of driver DRIVER", func(t *scene, a []string) string {
 			return mountOverStage(t, a[0], a[1])
 		}),

@@ -57,6 +57,18 @@ func mountOver(t *workload.Scene, volume, name string) string {
 	return mountForeign(t, u.Path)
 }
 
+// mountExportOver has somebody mount what a server exports in the place of a volume.
+func mountExportOver(t *workload.Scene, export, volume, name string) string {
+	u, why := t.Use(volume, name)
+	if why != "" {
+		return why
+	}
+	if errno := t.W.MountForeignExport(export, u.Path); errno != 0 {
+		return errno.Error()
+	}
+	return ""
+}
+
 // mountOverStage makes the directory if the volume is not staged.
 func mountOverStage(t *workload.Scene, volume, driver string) string {
 	path := plugin.StagePlace(lang.RootDir, driver, volume).Path

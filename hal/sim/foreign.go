@@ -30,6 +30,25 @@ const (
 
 // MountForeign mounts a filesystem that is no volume's over path, as somebody on the node would.
 func (w *World) MountForeign(path string) syscall.Errno {
+	return w.mountForeign(path, func() *mount {
+		return w.mounts.newMount(newSuperblock(w.fs.anonymous(), "tmpfs", "foreign").root)
+	})
+}
+
+// MountForeignExport does it with what a server exports.
+func (w *World) MountForeignExport(source, path string) syscall.Errno {
+	s := w.shareNamed(source)
+	if s == nil {
+		return syscall.EACCES
+	}
+	return w.mountForeign(path, func() *mount {
+		m := w.mounts.newMount(s.root)
+		m.conn = w.export(s, nil)
+		return m
+	})
+}
+
+func (w *World) mountForeign(path string, makes func() *mount) syscall.Errno {
 	at, _, errno := w.walk(path, walkAll)
 	switch {
 	case errno != 0:
@@ -39,7 +58,7 @@ func (w *World) MountForeign(path string) syscall.Errno {
 	case at.n.gone:
 		return syscall.ENOENT
 	}
-	m := w.mounts.newMount(newSuperblock(w.fs.anonymous(), "tmpfs", "foreign").root)
+	m := makes()
 	m.isForeign, w.hadForeign = true, true
 	w.event("foreign.mount", path)
 	w.mounts.place(actor{}, at, m)
