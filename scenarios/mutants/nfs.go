@@ -15,6 +15,10 @@ var nfsVolumes = []Mutant{
 		`[]string{"nodev", "nosuid"}`, `[]string{"nosuid"}`,
 	},
 	{
+		"an option of an export may be anything", "K:G98", "engine/plugin/nfs.optionsOf",
+		"case !isGood:", "case !isGood && option == \"\":",
+	},
+	{
 		"an error of a mount of NFS is not heard", "S21", "engine/plugin/nfs.setUp",
 		"if err := h.Mounts.Mount(w.c, w.mount()); err != nil {",
 		"if err := h.Mounts.Mount(w.c, w.mount()); err != nil && w.source == \"\" {",

@@ -134,16 +134,16 @@ func export(src *corev1.NFSVolumeSource) string {
 // name a file of the node, or keep mount.nfs in the background are not among them.
 var (
 	plain = []string{
-		"ac", "acl", "cto", "hard", "intr", "lock", "noac", "noacl", "nocto", "nointr", "nolock", "nordirplus",
-		"noresvport", "nosharecache", "rdirplus", "resvport", "sharecache", "soft", "softerr", "softreval",
-		"nosoftreval", "tcp", "udp",
+		"ac", "acl", "cto", "hard", "intr", "lock", "noac", "noacl", "noatime", "nocto", "nodiratime", "nointr",
+		"nolock", "nordirplus", "noresvport", "nosharecache", "nosoftreval", "rdirplus", "relatime", "resvport",
+		"sharecache", "soft", "softerr", "softreval", "tcp", "udp",
 	}
 	valued = []string{
 		"acdirmax", "acdirmin", "acregmax", "acregmin", "actimeo", "local_lock", "lookupcache", "max_connect",
 		"minorversion", "mountport", "mountproto", "mountvers", "namlen", "nconnect", "nfsvers", "port", "proto", "rdma",
 		"retrans", "rsize", "sec", "timeo", "vers", "wsize",
 	}
-	mountFlags = []string{"noatime", "nodev", "nodiratime", "noexec", "nosuid", "relatime"}
+	mountFlags = []string{"nodev", "noexec", "nosuid"}
 )
 
 // optionsOf are the options of the PersistentVolume, sorted, but for ro, which isReadOnly says.

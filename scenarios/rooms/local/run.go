@@ -147,7 +147,7 @@ func lacks(r *world.Run, p *world.Pod, u world.Use, m hal.Mount) string {
 		return ""
 	}
 	for _, option := range pv.Spec.MountOptions {
-		if option != "ro" && !slices.Contains(m.Options, option) {
+		if strings.HasPrefix(option, "no") && !slices.Contains(m.Options, option) {
 			return option
 		}
 	}

@@ -53,8 +53,12 @@ func use(v world.Claimed) (world.Use, bool) {
 		claim := v.Spec.PersistentVolumeClaim
 		isReadOnly = isReadOnly || claim != nil && claim.ReadOnly || slices.Contains(v.PV.Spec.MountOptions, "ro")
 	}
+	server := src.Server
+	if strings.Contains(server, ":") { // an address of IPv6
+		server = "[" + server + "]"
+	}
 	return world.Use{
-		Share: src.Server + ":" + src.Path, Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly || src.ReadOnly,
+		Share: server + ":" + src.Path, Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly || src.ReadOnly,
 	}, true
 }
 
