@@ -146,3 +146,28 @@ func TestMountByMount(t *testing.T) {
 	require.True(t, stack[0].ReadOnly)
 	require.Equal(t, []string{"nodev", "nosuid", "relatime"}, stack[0].Options)
 }
+
+// A source that is not in the kernel's cache is looked for by a helper child.
+func TestBindByAHelper(t *testing.T) {
+	h, root := startHost(t)
+	mountDisk(t, filepath.Join(root, "disk"))
+	a, b, link := filepath.Join(root, "disk/a"), filepath.Join(root, "disk/b"), filepath.Join(root, "disk/link")
+	require.NoError(t, os.Mkdir(a, 0o755))
+	require.NoError(t, os.Mkdir(b, 0o755))
+	require.NoError(t, os.Symlink(a, link))
+	bind := func(source string, flags ...string) error {
+		_, err := h.help(hal.Call{}, hal.ClassSyscall, "bind", b,
+			request{Bind: &hal.BindSpec{Source: source, Target: b, Flags: flags}})
+		return err
+	}
+	require.ErrorIs(t, bind(link), unix.ELOOP)
+	require.ErrorIs(t, bind(a+"/none"), unix.ENOENT)
+	require.ErrorIs(t, bind(a, "noatime"), unix.EINVAL)
+	require.NoError(t, bind(a, "ro", "noexec"))
+	stack, err := h.mounts.At(hal.Call{}, b)
+	require.NoError(t, err)
+	require.Len(t, stack, 1)
+	require.True(t, stack[0].ReadOnly)
+	require.Contains(t, stack[0].Options, "noexec")
+	require.Equal(t, "/a", stack[0].Root)
+}
