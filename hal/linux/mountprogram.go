@@ -90,15 +90,22 @@ func programOf(fsType string) (string, error) {
 		"there is no %smount.%s; install nfs-common (Debian, Ubuntu) or nfs-utils", programDirs[0], fsType))
 }
 
-// errnoOfProgram is the error that a program means, EIO if it says none that is known.
+// errnoOfProgram is the error that a program means, the first of these that it says; EIO if it says none.
 func errnoOfProgram(said string) syscall.Errno {
-	for text, errno := range map[string]syscall.Errno{
-		"access denied": syscall.EACCES, "No such file or directory": syscall.ENOENT, "timed out": syscall.ETIMEDOUT,
-		"Connection refused": syscall.ECONNREFUSED, "No route to host": syscall.EHOSTUNREACH,
-		"Failed to resolve server": syscall.EHOSTUNREACH, "Protocol not supported": syscall.EPROTONOSUPPORT,
+	for _, known := range []struct {
+		text  string
+		errno syscall.Errno
+	}{
+		{"access denied", syscall.EACCES},
+		{"No such file or directory", syscall.ENOENT},
+		{"timed out", syscall.ETIMEDOUT},
+		{"Connection refused", syscall.ECONNREFUSED},
+		{"No route to host", syscall.EHOSTUNREACH},
+		{"Failed to resolve server", syscall.EHOSTUNREACH},
+		{"Protocol not supported", syscall.EPROTONOSUPPORT},
 	} {
-		if strings.Contains(said, text) {
-			return errno
+		if strings.Contains(said, known.text) {
+			return known.errno
 		}
 	}
 	return syscall.EIO

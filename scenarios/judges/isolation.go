@@ -137,7 +137,7 @@ func isFree(r *world.Run, p *world.Pod) bool {
 	}
 	isHurt := false // a call of a rung that it needs has met a fault, be it that nothing was ever made of the rung
 	r.Core.Beliefs(func(b core.Belief) {
-		// A call of which a lost journal told may still act.
+		// The journal is lost, and with it which calls had ended: any may still act.
 		isOpen := r.Root.Forgotten && b.SetUpOpen+b.TearDownOpen != 0
 		isHurt = isHurt || (r.Faulty[b.Key] || isOpen || isBlindTo(r, &b)) && (b.Pod == p.Uid || b.Pod == "" &&
 			slices.ContainsFunc(p.Uses, func(u world.Use) bool {

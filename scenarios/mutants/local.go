@@ -50,8 +50,8 @@ var locals = []Mutant{
 	},
 	{
 		"a local volume that no record tells of stays", "S15, L1", "engine/plugin/local.Source",
-		"Found: Found, Bad: plugin.BadObjectName",
-		`Found: Found, Bad: func(string) string { return "is bad" }`,
+		"Found: rung, Bad: plugin.BadObjectName",
+		`Found: rung, Bad: func(string) string { return "is bad" }`,
 	},
 	{
 		"a local volume that no record tells of is another's", "S15, L1", "engine/plugin/local.work.owns",

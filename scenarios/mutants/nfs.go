@@ -42,8 +42,8 @@ var nfsVolumes = []Mutant{
 	},
 	{
 		"an NFS volume that no record tells of stays", "S15, L1", "engine/plugin/nfs.Source",
-		"Found: Found, Bad: plugin.BadObjectName",
-		`Found: Found, Bad: func(string) string { return "is bad" }`,
+		"Found: rung, Bad: plugin.BadObjectName",
+		`Found: rung, Bad: func(string) string { return "is bad" }`,
 	},
 	{
 		"an NFS volume that no record tells of is another's", "S15, L1", "engine/plugin/nfs.work.owns",

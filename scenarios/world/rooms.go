@@ -76,8 +76,8 @@ type HuntedShape struct {
 	PV     *corev1.PersistentVolume // that its claim names; nil if it is no claim: see [Persistent]
 }
 
-// Persistent is a volume of a PersistentVolume, of which its name, source, options and access modes are given, and
-// which is there in worlds that [Planner.Persists]. Its claim has the same name.
+// Persistent is a volume that pods have by a claim. The caller gives the PersistentVolume a name, a source, access
+// modes and options; the claim gets the same name. Both are there in worlds that [Planner.Persists].
 func Persistent(text string, pv *corev1.PersistentVolume) HuntedShape {
 	pv.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
 	pv.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}

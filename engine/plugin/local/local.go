@@ -40,7 +40,7 @@ func Source() plugin.Source {
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.Local != nil },
 		Ladder:   Ladder,
 		Kinds:    []plugin.Kind{{Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect}}},
-		Scan:     func() plugin.Scan { return &plugin.Directories{Found: Found, Bad: plugin.BadObjectName} },
+		Scan:     func() plugin.Scan { return &plugin.Directories{Found: rung, Bad: plugin.BadObjectName} },
 	}
 }
 
@@ -112,10 +112,8 @@ func flagsOf(v plugin.Volume) (wanted []string, p *plugin.Problem) {
 	return slices.Compact(wanted), nil
 }
 
-// Found is the rung of what is at the place of a local volume, of which no record tells, made such that it can be torn
-// down.
-func Found(root, uid, pv string) core.Rung { return rung(root, uid, pv) }
-
+// rung is all that a volume's place says of its rung: a start that has no record of it makes it of that alone, and
+// tears it down.
 func rung(root, uid, pv string) core.Rung {
 	place := plugin.PodPlace(root, uid, "kubernetes.io~local-volume", pv)
 	return core.Rung{

@@ -187,7 +187,7 @@ func TestAMountThatIsNoneOfOurs(t *testing.T) {
 
 func TestWhatHasNoRecord(t *testing.T) {
 	n := plugintest.New("/disk", at)
-	found := Found("/r", "u1", "pv-1")
+	found := rung("/r", "u1", "pv-1")
 	o := core.Op{ID: 1, Verb: core.TearDown, Kind: Kind, Key: found.Key, Params: found.Want, Quiet: true}
 	require.Equal(t, hal.NotDone, setUp(n.HAL(), o).Outcome)
 	require.Zero(t, n.World.MountForeign(at))

@@ -40,7 +40,7 @@ func Source() plugin.Source {
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.NFS != nil },
 		Ladder:   Ladder,
 		Kinds:    []plugin.Kind{{Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect}}},
-		Scan:     func() plugin.Scan { return &plugin.Directories{Found: Found, Bad: plugin.BadObjectName} },
+		Scan:     func() plugin.Scan { return &plugin.Directories{Found: rung, Bad: plugin.BadObjectName} },
 	}
 }
 
@@ -121,7 +121,7 @@ func badExport(field func(string) string, src *corev1.NFSVolumeSource) *plugin.P
 	return nil
 }
 
-// export is what mount.nfs is told to mount. An IPv6 address stands in brackets.
+// export spells an export as mount.nfs takes it: SERVER:PATH, an IPv6 address in brackets.
 func export(src *corev1.NFSVolumeSource) string {
 	server := src.Server
 	if strings.Contains(server, ":") {
@@ -171,10 +171,8 @@ func optionsOf(v plugin.Volume, isReadOnly *bool) (options []string, p *plugin.P
 	return slices.Compact(options), nil
 }
 
-// Found is the rung of what is at the place of an NFS volume, of which no record tells, made such that it can be torn
-// down.
-func Found(root, uid, spec string) core.Rung { return rung(root, uid, spec) }
-
+// rung is all that a volume's place says of its rung: a start that has no record of it makes it of that alone, and
+// tears it down.
 func rung(root, uid, spec string) core.Rung {
 	place := plugin.PodPlace(root, uid, "kubernetes.io~nfs", spec)
 	return core.Rung{

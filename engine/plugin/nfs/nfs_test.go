@@ -147,7 +147,7 @@ func TestAMountThatIsNoneOfOurs(t *testing.T) {
 		require.Contains(t, r.Reason, "unexpected mount")
 	}
 	require.Len(t, n.World.MountsAt(at), 1)
-	found := Found("/r", "u1", "data")
+	found := rung("/r", "u1", "data")
 	o = core.Op{ID: 1, Verb: core.TearDown, Kind: Kind, Key: found.Key, Params: found.Want, Quiet: true}
 	require.Equal(t, hal.NotDone, setUp(n.HAL(), o).Outcome)
 	require.True(t, tearDown(n.HAL(), o).Blocked)
