@@ -69,8 +69,8 @@ type OperationEnded struct {
 	OperationStarted
 	Outcome    hal.Outcome
 	Unfinished bool // a deletion has come as far as one operation goes
-	// Continues: this was a further turn of a deletion, or of keeping data, that has been logged. The level of such a
-	// turn, and of an inspection, is LevelDebug.
+	// Continues: this was a further turn of a deletion, or of keeping data, that has been logged, or a setup was
+	// repeated because it was time to. The level of such a turn, and of an inspection, is LevelDebug.
 	Continues bool
 	Reason    string // why it is not done, or what was found; "" if there is nothing to say
 	Took      time.Duration

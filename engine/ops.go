@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
@@ -124,7 +125,7 @@ func started(op *core.Op) OperationStarted { return OperationStarted{op.ID, op.V
 func (o *operations) end(op *core.Op, res *core.Result, took time.Duration) {
 	o.running--
 	if o.isHeard(LevelError) {
-		e := OperationEnded{started(op), res.Outcome, res.Unfinished, o.goesOn(op.Key, res), res.Reason, took}
+		e := OperationEnded{started(op), res.Outcome, res.Unfinished, o.goesOn(op, res), res.Reason, took}
 		if o.isHeard(e.level()) {
 			o.emit(e)
 		}
@@ -137,14 +138,18 @@ func (o *operations) end(op *core.Op, res *core.Result, took time.Duration) {
 	o.rested()
 }
 
-// goesOn reports whether an operation is one more turn of a long one, which was told of when it began, or of one that
-// keeps data again.
-func (o *operations) goesOn(key hal.Key, res *core.Result) bool {
+// goesOn reports whether an operation is one more turn of a long one, which was told of when it began, of one that
+// keeps data again, or of a setup that is repeated because it is time to.
+func (o *operations) goesOn(is *core.Op, res *core.Result) bool {
 	isKept := op.IsKept(res.Reason)
-	if !isKept && !res.Unfinished {
+	renews := is.Verb == core.Refresh && res.Outcome == hal.Done
+	if !isKept && !res.Unfinished && !renews {
 		return false
 	}
-	v, _ := o.core.Rung(key)
+	v, _ := o.core.Rung(is.Key)
+	if renews && v.Reason == "" && slices.Equal(v.Made, is.Params) {
+		return true
+	}
 	if isKept && v.Reason == res.Reason {
 		return true
 	}

@@ -99,6 +99,9 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	c.markAround(r)
 	c.unindex(r)
 	grown := len(spec.Below) > len(r.Below)
+	if r.Renew == 0 && spec.Renew > 0 && r.state != Absent {
+		r.lacks(r.short, c.now)
+	}
 	r.Rung = *spec
 	c.index(r)
 	c.markAround(r)
@@ -123,6 +126,7 @@ func sameSpec(a, b *Rung) bool {
 	return a.Key == b.Key && a.Kind == b.Kind && a.Pod == b.Pod && a.Need == b.Need && a.Volume == b.Volume &&
 		a.Actor == b.Actor &&
 		a.Exclusive == b.Exclusive && a.Awaits == b.Awaits && a.Intent == b.Intent && a.Limits == b.Limits &&
+		a.Renew == b.Renew &&
 		slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want) &&
 		slices.Equal(a.Places, b.Places)
 }

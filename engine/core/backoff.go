@@ -86,6 +86,16 @@ func jitter(d time.Duration, key hal.Key, v Verb, attempt int) time.Duration {
 	return d / 10 * time.Duration(h.Sum32()%1024) / 1024
 }
 
+// renewal is when the setup of a rung that has just come up is repeated, 0 for never: up to a tenth later than it asks,
+// so that rungs that came up together are not renewed together.
+func (r *rung) renewal(now hal.Instant) hal.Instant {
+	if r.Renew == 0 {
+		return 0
+	}
+	after := time.Duration(r.Renew) * time.Second
+	return now.Add(after + jitter(after, r.Key, Refresh, 0))
+}
+
 // wait is the wait before the next attempt of a verb.
 func (p *plight) wait(v Verb) *backoff {
 	if v == TearDown {

@@ -250,7 +250,7 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 		r.clearBackoff(SetUp)
 		r.clearBackoff(TearDown)
 		r.setReason(res.Short)
-		r.lacks(res.Short, res.RefreshBy)
+		r.lacks(res.Short, earlier(res.RefreshBy, r.renewal(c.now)))
 		r.refuses(false)
 		if res.Short != "" || (res.RefreshBy != 0 && res.RefreshBy <= c.now) {
 			if in.Verb == Refresh && !res.Unfinished {

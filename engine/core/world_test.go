@@ -73,7 +73,7 @@ func newWorld(t *rapid.T) *world {
 		pods: map[core.PodUID]*podModel{},
 		volumes: map[string]*volume{
 			"a": {name: "a", kinds: []string{"publish", "stage", "attach"}, driver: "d"},
-			"b": {name: "b", kinds: []string{"publish", "stage"}, driver: "e"},
+			"b": {name: "b", kinds: []string{"publish", "stage"}, driver: "e", renews: true},
 			"c": {name: "c", kinds: []string{"publish"}, driver: "e", rwop: true},
 			"l": {name: "l", kinds: []string{"local"}},
 		},

@@ -31,6 +31,7 @@ func aRecord(t *rapid.T) core.Record {
 	}
 	r.Rung.Places = nil // follow from Kind and Want
 	r.Rung.Awaits = ""  // nothing that was made
+	r.Rung.Renew = 0    // the next start hears of it again
 	r.Rung.Below = orNil(r.Rung.Below)
 	r.Rung.Want = orNil(r.Rung.Want)
 	r.Facts = orNil(r.Facts)

@@ -169,8 +169,10 @@ func Sent(r *world.Run, e *sim.Effect) {
 	if world.Contrary[e.Method] == "" {
 		return
 	}
-	r.Actual.Mounting++
 	p := PlaceOf(r, e)
+	if !dealings.Renews(r, p, e) {
+		r.Actual.Mounting++
+	}
 	r.Places[p.Key], p.IsTrace, p.IsUnheard = p, false, false
 	dealings.Asks(r, e)
 	dealings.Intrudes(r, p, e.Method)

@@ -127,8 +127,9 @@ type parser struct {
 	line int
 	s    *Scenario
 	// claims are those of volume statements, true for block; served are the drivers that short statements name, inline
-	// those of inline volumes, which learn from the pod's information that a volume is one.
-	claims, served, inline map[string]bool
+	// those of inline volumes, which learn from the pod's information that a volume is one, and those that want their
+	// publishes repeated.
+	claims, served, inline, renews map[string]bool
 
 	drivers []namedDriver // what volume and pod lines name
 	bad     []parseError  // all that is wrong
@@ -147,6 +148,7 @@ func (l *Language) Parse(file string, text string) (*Scenario, error) {
 			JournalMost: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{},
 		},
 		claims: map[string]bool{}, served: map[string]bool{}, inline: map[string]bool{},
+		renews: map[string]bool{},
 	}
 	if len(text) > maxScenario {
 		return nil, fmt.Errorf("%s: longer than %d bytes", file, maxScenario)
@@ -313,6 +315,7 @@ func (p *parser) driver(words []string) error {
 		"network": func() { is.Network = true }, "attach": func() { is.Attach = true },
 		"quotes":      func() { is.Quotes = true },
 		"acts-behind": func() { is.ActsBehind = true }, "acts-untold": func() { is.ActsUntold = true },
+		"republish":        func() { p.renews[d.Name] = true },
 		"crashes-on-third": func() { is.CrashesOn = 3 },
 	}
 	for _, word := range words[1:] {

@@ -190,13 +190,13 @@ func (p *parser) serve() error {
 		if !p.served[d.Name] || p.s.Object("csidriver "+d.Name, "") != nil {
 			continue
 		}
-		attaches, isInline := d.Personality.Attach, p.inline[d.Name]
+		attaches, isInline, renews := d.Personality.Attach, p.inline[d.Name], p.renews[d.Name]
 		o := &storagev1.CSIDriver{
 			TypeMeta:   kindOf("storage.k8s.io/v1", "CSIDriver"),
 			ObjectMeta: metav1.ObjectMeta{Name: d.Name},
 		}
 		o.Spec = storagev1.CSIDriverSpec{
-			AttachRequired: &attaches, PodInfoOnMount: &isInline,
+			AttachRequired: &attaches, PodInfoOnMount: &isInline, RequiresRepublish: &renews,
 			VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 				storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 			},

@@ -76,6 +76,7 @@ var Properties = []struct{ Code, Text string }{
 	{"L15", "in calm, the engine's answers match what is there"},
 	{"L16", "once a driver that answered with errors works again, what it has for a pod is ready, or gone, within " +
 		"seconds"},
+	{"L17", "a driver that asks for it has what it published published again each minute, and the stage stays as it is"},
 	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }

@@ -122,6 +122,7 @@ type Place struct {
 	IsHurt     bool                 // its filesystem was seen failed: of a stage now, of a publish when it was made
 	Tie        types.UID            // of the attachment of the volume with which a driver came to hold it
 	Began      hal.Instant          // of the setup that was sent last
+	Renewals   int                  // publishes sent because its driver wants them repeated
 	sent       map[string]*requests // by method
 	Series     map[string]*Series   // by method
 	Earlier    *Place               // of another rung at this path
@@ -315,4 +316,6 @@ type Cluster struct {
 
 	DiskAttaches, FileAttaches bool
 	Persists                   bool // sources besides CSI have PersistentVolumes
+
+	Renews bool // file.example wants its publishes repeated
 }

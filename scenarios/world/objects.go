@@ -113,12 +113,13 @@ func ClusterOfHunts(of Cluster) []any {
 		if name == "disk.example" || of.IsTold {
 			info = &yes
 		}
+		renews := of.Renews && name == "file.example"
 		attaches := name == "disk.example" && of.DiskAttaches || name == "file.example" && of.FileAttaches
 		all = append(all, &storagev1.CSIDriver{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"},
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: storagev1.CSIDriverSpec{
-				AttachRequired: &attaches, PodInfoOnMount: info,
+				AttachRequired: &attaches, PodInfoOnMount: info, RequiresRepublish: &renews,
 				VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 					storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 				},

@@ -138,7 +138,8 @@ type Run struct {
 // counts is what the agent has done so far.
 type counts struct {
 	Effects  int // of any kind
-	Mounting int // stages, publishes, mounts, and their contraries
+	Mounting int // stages, publishes, mounts, and their contraries, but renewals
+	Renewals int // publishes that their drivers want repeated
 	Crashes  int
 }
 

@@ -38,6 +38,7 @@ type wish struct {
 	stageSecret    string
 	publishSecret  string
 	staging        bool
+	republishes    bool        // its driver asks for a publish again and again
 	attachment     *attachment // nil of a volume that needs none
 }
 
@@ -256,9 +257,6 @@ func checkObject(v plugin.Volume, w wish, origin func(string) string, inline boo
 	case len(spec.TokenRequests) > 0:
 		return plugin.Problemf(field("spec.tokenRequests"),
 			"the driver wants service account tokens; volnode does not provide them")
-	case spec.RequiresRepublish != nil && *spec.RequiresRepublish:
-		return plugin.Problemf(field("spec.requiresRepublish"),
-			"the driver wants periodic republish calls; volnode does not make them")
 	}
 	return nil
 }
@@ -281,6 +279,7 @@ func finish(v plugin.Volume, w wish, field func(string) string) (wish, *plugin.P
 	if bad := plugin.BadCSIMap(attributes); bad != "" {
 		return wish{}, plugin.Problemf(field("volumeAttributes"), "%s", bad)
 	}
+	w.republishes = v.Object.Spec.RequiresRepublish != nil && *v.Object.Spec.RequiresRepublish
 	w.stageContext = mapText(attributes)
 	w.publishContext = w.stageContext
 	if info := v.Object.Spec.PodInfoOnMount; info != nil && *info {

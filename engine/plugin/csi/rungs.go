@@ -29,6 +29,10 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	return r
 }
 
+// republishEvery is after how many seconds NodePublishVolume is repeated for a driver with requiresRepublish. The
+// kubelet does it each time that it looks at a pod, about once a minute (K:G50).
+const republishEvery = 60
+
 // publishRung: stage is what it depends on, nil for nothing.
 func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 	uid := string(v.Pod.UID)
@@ -50,6 +54,9 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 	t := told{place: place, secret: w.publishSecret, other: w.stageSecret, context: w.publishContext, publishes: true}
 	if stage != nil {
 		t.stage, r.Below = core.Value(stage.Want, plugin.ParamPath), []hal.Key{stage.Key}
+	}
+	if w.republishes {
+		r.Renew = republishEvery
 	}
 	if w.exclusive {
 		r.Exclusive = "rwop/" + w.volume

@@ -232,7 +232,7 @@ func (w work) prepare(dir string) error {
 		return err
 	}
 	data := w.param(plugin.ParamData)
-	if data == "" {
+	if data == "" || w.o.Verb == core.Refresh { // a setup has written it
 		return nil
 	}
 	if err := op.Mkdirs(w.h, w.c, path.Dir(data), op.ParentMode); err != nil {
