@@ -10,6 +10,7 @@ type Host struct {
 	Tree          Tree
 	Files         Files
 	HostPaths     HostPaths
+	Images        Images
 	Children      Children
 	Registration  Registration
 	Drivers       Drivers
@@ -32,6 +33,7 @@ func (h *Host) Lacks() string {
 		{"Tree", h.Tree},
 		{"Files", h.Files},
 		{"HostPaths", h.HostPaths},
+		{"Images", h.Images},
 		{"Children", h.Children},
 		{"Registration", h.Registration},
 		{"Drivers", h.Drivers},

@@ -62,6 +62,21 @@ func backendActions() []workload.Action {
 		on("silence export SHARE for TIME", func(t *scene, a []string) string {
 			return silenceShare(t, a[0], workload.Duration(a[1]))
 		}),
+		on("put image IMAGE", func(t *scene, a []string) string { t.R.PutsImage(a[0]); return "" }),
+		on("remove image IMAGE", func(t *scene, a []string) string {
+			if !t.R.HasImage(a[0]) {
+				return "there is no image " + a[0]
+			}
+			t.R.RemovesImage(a[0])
+			return ""
+		}),
+		on("damage image IMAGE", func(t *scene, a []string) string {
+			if !t.R.HasImage(a[0]) {
+				return "there is no image " + a[0]
+			}
+			t.W.DamageImage(a[0])
+			return ""
+		}),
 		on("hand over HANDLE of driver DRIVER for TIME", func(t *scene, a []string) string {
 			dealings.HandsOver(t.R, a[1], a[0], workload.Duration(a[2]))
 			return ""

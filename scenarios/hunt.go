@@ -189,7 +189,7 @@ func begin(g *workload.Workload) {
 	g.IsTold = g.Pick("workload.told", "file.example", 0, 1, 1) == 1
 	g.R.Give(g.Stock.Objects(world.Cluster{
 		Volumes: g.Setup.Volumes, IsTold: g.IsTold, DiskAttaches: disk.Attach, FileAttaches: file.Attach,
-		Persists: g.IsPersistent, Renews: g.R.Crowd.Pods == 0 && g.Pick("workload.renews", "file.example", 0, 5, 1) == 1,
+		Persists: g.IsPersistent, Renews: g.Renews(&file),
 	})...)
 	for i := range g.Setup.Volumes {
 		dealings.Attaches(g.R, world.VolumeAt(i).Driver, world.VolumeAt(i).Handle)

@@ -29,6 +29,7 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 		Leaks:  &secrets.Finder{},
 		Untold: world.Untold{Framed: map[string]bool{}, Durable: map[string]bool{}},
 		Now:    world.NewObjects(), Last: world.NewObjects(), Heard: world.NewObjects(), Recalled: map[string]any{},
+		Images:     map[string][]world.ImageVersion{},
 		Traits:     map[string][]world.Traits{},
 		Shows:      map[any]string{},
 		Registrars: dealings.NewRegistrars(), Disturbed: map[string]hal.Instant{},

@@ -29,6 +29,7 @@ const (
 const (
 	defaultRootDir     = "/var/lib/volnode"
 	defaultManifestDir = "/etc/volnode/manifests"
+	defaultImageDir    = "/var/lib/volnode-images"
 	defaultSocket      = "/run/volnode/volnode.sock"
 )
 
@@ -40,6 +41,7 @@ type configuration struct {
 	NodeName         string           `yaml:"nodeName"`
 	RootDir          string           `yaml:"rootDir"`
 	ManifestDir      string           `yaml:"manifestDir"`
+	ImageDir         string           `yaml:"imageDir"`
 	MissingManifests missingManifests `yaml:"missingManifests"`
 	MountNamespace   mountNamespace   `yaml:"mountNamespace"`
 	Socket           string           `yaml:"socket"`
@@ -118,7 +120,8 @@ func (s *size) UnmarshalYAML(n *yaml.Node) error {
 
 func defaultConfiguration() configuration {
 	return configuration{
-		RootDir: defaultRootDir, ManifestDir: defaultManifestDir, Socket: defaultSocket, MountNamespace: hostNamespace,
+		RootDir: defaultRootDir, ManifestDir: defaultManifestDir, ImageDir: defaultImageDir, Socket: defaultSocket,
+		MountNamespace:   hostNamespace,
 		MissingManifests: missingWaits,
 		CSI: csiConfig{
 			CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second,
@@ -164,6 +167,7 @@ func (c *configuration) complete() error {
 	for _, p := range []struct{ key, path string }{
 		{"rootDir", c.RootDir},
 		{"manifestDir", c.ManifestDir},
+		{"imageDir", c.ImageDir},
 		{"socket", c.Socket},
 	} {
 		switch clean := filepath.Clean(p.path); {

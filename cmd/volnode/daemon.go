@@ -110,7 +110,7 @@ func serve(c configuration, traceFile string) error {
 func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	c := d.config
 	host, err := linux.New(linux.Options{
-		RootDir: c.RootDir, MoreDirs: []string{c.ManifestDir},
+		RootDir: c.RootDir, MoreDirs: []string{c.ManifestDir}, ImageDir: c.ImageDir,
 		LateWindow: c.lateWindow(), Unwatched: d.unwatched,
 	})
 	if err != nil {

@@ -24,6 +24,8 @@ func runCommand(c *client) *cobra.Command {
 	set.StringVar(&flags.RootDir, "root-dir", flags.RootDir,
 		"directory for all mounts; it must be on a shared mount")
 	set.StringVar(&flags.ManifestDir, "manifest-dir", flags.ManifestDir, "directory of the manifests")
+	set.StringVar(&flags.ImageDir, "image-dir", flags.ImageDir,
+		"directory of the OCI images that pods may have volumes of")
 	set.StringVar(&flags.NodeName, "node-name", "", "name of this node at its first start (default: the host's name)")
 	set.BoolVar(&flags.adopt, "adopt", false,
 		"take over a root directory with volumes of another agent (start without it to see the plan)")
@@ -62,6 +64,7 @@ func configurationOf(file string, flags configuration, given *pflag.FlagSet) (co
 	for name, take := range map[string]func(){
 		"root-dir":        func() { c.RootDir = flags.RootDir },
 		"manifest-dir":    func() { c.ManifestDir = flags.ManifestDir },
+		"image-dir":       func() { c.ImageDir = flags.ImageDir },
 		"node-name":       func() { c.NodeName = flags.NodeName },
 		"mount-namespace": func() { c.MountNamespace = flags.MountNamespace },
 		"socket":          func() { c.Socket = flags.Socket },

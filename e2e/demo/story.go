@@ -103,7 +103,7 @@ func (t *story) prepare() error {
 		return fmt.Errorf("mount --make-shared %s: %w", t.root(), err)
 	}
 	t.say("%s", t.root())
-	return nil
+	return os.CopyFS(t.path("images"), os.DirFS(filepath.Join(t.examples, "images")))
 }
 
 func (t *story) startBoth() error {
@@ -127,7 +127,7 @@ func (t *story) startVolnode() error {
 	t.starts++
 	var err error
 	t.volnode, err = start("volnode", filepath.Join(t.bin, "volnode"), "run", "--root-dir", t.root(), "--manifest-dir",
-		t.path("manifests"),
+		t.path("manifests"), "--image-dir", t.path("images"),
 		"--socket", t.socket(), "--mount-namespace=own", "--node-name=demo-node", "--log-format=json",
 		"--trace", t.trace())
 	if err != nil {
@@ -205,7 +205,21 @@ func (t *story) write() error {
 	if err := os.WriteFile(filepath.Join(at, "greeting"), []byte(greeting), 0o600); err != nil {
 		return err
 	}
-	return t.checkGreeting()
+	return errors.Join(t.checkGreeting(), t.checkPage(s.path("page")))
+}
+
+// checkPage reads a file of the image, which nobody can change.
+func (t *story) checkPage(at string) error {
+	page := filepath.Join(at, "index.html")
+	content, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(page, nil, 0o600); !errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("a write to %s ends with %w, and not with %w", page, err, syscall.EROFS)
+	}
+	t.say("%s is of the image: %d bytes, and no write changes it", strings.TrimPrefix(page, t.place+"/"), len(content))
+	return nil
 }
 
 func (t *story) checkGreeting() error {

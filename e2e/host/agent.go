@@ -39,6 +39,9 @@ type Agent struct {
 // socket is the control socket.
 func (h *Host) socket() string { return filepath.Join(h.Dir, "run", "volnode.sock") }
 
+// Images is the directory of images.
+func (h *Host) Images() string { return filepath.Join(h.Dir, "images") }
+
 // writeConfig writes the configuration file.
 func (h *Host) writeConfig() {
 	h.T.Helper()
@@ -47,6 +50,7 @@ kind: NodeConfiguration
 nodeName: %s
 rootDir: %s
 manifestDir: %s
+imageDir: %s
 mountNamespace: own
 socket: %s
 csi:
@@ -56,7 +60,8 @@ csi:
 journalBytes: %s
 metrics:
   address: %q
-`, NodeName, h.Root, h.Manifests, h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.LateWindow,
+`, NodeName, h.Root, h.Manifests, h.Images(), h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout,
+		h.Settings.LateWindow,
 		h.Settings.JournalBytes, h.Settings.Metrics)
 	require.NoError(h.T, os.WriteFile(h.Config, []byte(text), 0o600))
 }

@@ -104,6 +104,7 @@ func (h *Host) Leftovers() []string {
 	left = append(left, below(filepath.Join(h.Root, "pods"), 1)...)
 	// The directory of a driver itself stays.
 	left = append(left, below(filepath.Join(h.Root, "plugins", "kubernetes.io", "csi"), 2)...)
+	left = append(left, below(filepath.Join(h.Root, "plugins", "kubernetes.io", "image"), 1)...)
 	state := h.DriverState()
 	for id, s := range state.Staged {
 		left = append(left, "the driver has staged "+id+" at "+s.Path)

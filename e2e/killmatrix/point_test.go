@@ -66,13 +66,14 @@ func points(h *host.Host, p phase, calls []call, from int) []point {
 	seen := map[name]int{}
 	var all []point
 	for i, c := range calls {
-		n := name{c.Call, c.Object, c.Rung}
+		object, isWhole := stable(c.Object)
+		n := name{c.Call, object, c.Rung}
 		seen[n]++
 		if i < from || byTheClock(h, c, seen[n]) {
 			continue
 		}
 		rule := fault.Rule{
-			Site: fault.SiteName(c.Call), Object: strings.ReplaceAll(c.Object, h.Dir, dirMark), Exact: true,
+			Site: fault.SiteName(c.Call), Object: strings.ReplaceAll(object, h.Dir, dirMark), Exact: isWhole,
 			Rung: c.Rung, Nth: seen[n], Kill: true,
 		}
 		if c.Rung == "" {
@@ -85,6 +86,17 @@ func points(h *host.Host, p phase, calls []call, from int) []point {
 		all = append(all, at)
 	}
 	return all
+}
+
+// stable is what an object begins with that is the same on each host: the name of a pack of manifests is a digest of
+// them, and they name directories of their host.
+func stable(object string) (begins string, isWhole bool) {
+	const pack = "/.pack-"
+	before, _, has := strings.Cut(object, pack)
+	if has {
+		return before + pack, false
+	}
+	return object, true
 }
 
 // byTheClock tells the calls that come more or less often from run to run: what no operation asks is asked again every

@@ -15,6 +15,7 @@ import (
 	"github.com/volnode/volnode/e2e/host"
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal/fault"
+	"github.com/volnode/volnode/hal/haltest/ocilayout"
 )
 
 // phase is what the agent does when it is killed.
@@ -36,6 +37,7 @@ const (
 	config, configUID = "pod/default/config", "3f0e1d5c-0000-4000-8000-000000000004" // has the files of a ConfigMap
 	keys, keysUID     = "pod/default/keys", "3f0e1d5c-0000-4000-8000-000000000005"   // has those of a Secret
 	disk, diskUID     = "pod/default/disk", "3f0e1d5c-0000-4000-8000-000000000006"   // has a local volume
+	tools, toolsUID   = "pod/default/tools", "3f0e1d5c-0000-4000-8000-000000000007"  // has the files of an image
 	volume            = "vol-1"
 )
 
@@ -57,6 +59,9 @@ func node(t *testing.T) *host.Host {
 	h.Apply("data.yaml", host.ClaimAndVolume("data", volume, ""))
 	h.Apply("disk.yaml", host.LocalVolume("disk", h.VolumeData("disk")))
 	require.NoError(t, os.MkdirAll(h.VolumeData("disk"), 0o755))
+	_, err := ocilayout.Put(h.Images(), map[string]string{"org.opencontainers.image.ref.name": "tools:v1"},
+		ocilayout.Files(map[string]string{"bin/first": "first\n", "bin/last": "last\n"}))
+	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(h.VolumeData(volume), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.VolumeData(volume), "old"), []byte("written before\n"), 0o600))
 	return h
@@ -68,7 +73,8 @@ func applyPods(h *host.Host) {
 		"emptyDir: {}")
 	pods += "---\n" + host.Pod("config", configUID, "files", "configMap: {name: app}") +
 		"---\n" + host.Pod("keys", keysUID, "files", "secret: {secretName: app}") +
-		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk"))
+		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk")) +
+		"---\n" + host.Pod("tools", toolsUID, "bin", "image: {reference: 'tools:v1'}")
 	if *more != "" {
 		pods += "---\n" + host.Pod("other", otherUID, "more", *more)
 	}
@@ -77,7 +83,7 @@ func applyPods(h *host.Host) {
 
 // pods are those that must be ready.
 func pods() []string {
-	all := []string{web, cache, config, keys, disk}
+	all := []string{web, cache, config, keys, disk, tools}
 	if *more != "" {
 		all = append(all, other)
 	}
@@ -96,6 +102,10 @@ func target(h *host.Host) string {
 
 func local(h *host.Host) string {
 	return filepath.Join(h.Root, "pods", diskUID, "volumes", "kubernetes.io~local-volume", "disk")
+}
+
+func unpacked(h *host.Host) string {
+	return filepath.Join(h.Root, "pods", toolsUID, "volumes", "kubernetes.io~image", "bin")
 }
 
 func scratch(h *host.Host) string {
@@ -329,6 +339,8 @@ func recovers(h *host.Host, p phase) {
 			write(h)
 		}
 		requireContent(h.T, filepath.Join(target(h), "old"), "written before\n")
+		requireContent(h.T, filepath.Join(unpacked(h), "bin/first"), "first\n")
+		requireContent(h.T, filepath.Join(unpacked(h), "bin/last"), "last\n")
 		requireContent(h.T, filepath.Join(target(h), "new"), "written by the pod\n")
 		h.Remove("pods.yaml")
 	}

@@ -11,6 +11,7 @@ import (
 const (
 	podsDir       = "/pods"
 	csiPlugin     = "plugins/kubernetes.io/csi"
+	imagePlugin   = "plugins/kubernetes.io/image"
 	csiPod        = "kubernetes.io~csi"
 	emptyDirPod   = "kubernetes.io~empty-dir"
 	dataFile      = "vol_data.json"
@@ -38,6 +39,8 @@ func OwnedBelow(paths []string) string {
 			return p + " in volnode's root directory: volnode deletes what it holds when pods end"
 		case strings.HasPrefix(p, csiPlugin+"/") && len(names) > strings.Count(csiPlugin, "/")+2:
 			return p + " in volnode's root directory: volnode deletes what it holds when volumes go"
+		case strings.HasPrefix(p, imagePlugin+"/"):
+			return p + " in volnode's root directory: volnode deletes it when no pod has the image any more"
 		}
 	}
 	return ""
@@ -107,6 +110,15 @@ func BlockPublishPlace(root, uid, spec string) Place {
 	return Place{Path: dir + "/publish/" + spec + "/" + uid, Data: dir + "/" + spec + "/data/" + dataFile, Stop: dir}
 }
 
+// ImagesDir is where the files of images are.
+func ImagesDir(root string) string { return root + "/" + imagePlugin }
+
+// ImagePlace is where the files of an image are, by a name of theirs.
+func ImagePlace(root, name string) Place {
+	dir := ImagesDir(root)
+	return Place{Path: dir + "/" + name, Stop: dir}
+}
+
 // PodPlace is where a volume of a pod is whose source has a directory of that name: see [Source.Directory].
 func PodPlace(root, uid, directory, volume string) Place {
 	at := root + podsDir + "/" + uid + "/volumes/" + directory + "/" + volume
@@ -132,7 +144,7 @@ func PodAt(root, name string) string {
 		}
 	}
 	isShared := strings.HasPrefix(name, CSIDir(root)+"/") && name != devices && !strings.HasPrefix(name, devices+"/")
-	if isShared || strings.HasPrefix(name, devices+"/staging") {
+	if isShared || strings.HasPrefix(name, devices+"/staging") || strings.HasPrefix(name, ImagesDir(root)+"/") {
 		return ""
 	}
 	return name

@@ -55,6 +55,8 @@ type Kind struct {
 	Deletes func(made []core.Param, isNamed bool) (Doomed, bool)
 	// IsDevice: the kubelet calls what sets it up mount_device, and not volume_mount.
 	IsDevice bool
+	// IsShared: pods share its rungs.
+	IsShared bool
 	// IsOfHost: the path is the host's, and pods share it. A rung of another kind has its path for its own.
 	IsOfHost bool
 	// IsDirectory: the directory at the path holds the data itself, so that nobody may remove it or mount over it.

@@ -32,6 +32,7 @@ type run struct {
 //	umount P [bottom|wrong]         at P         table       within P
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //	symlink TARGET P    readlink P
+//	image NAME [FILE TEXT]…  damage NAME         unpack NAME P
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -212,6 +213,21 @@ var hostVerbs = map[string]verb{
 		}
 		return nil, nil
 	},
+	"image": func(r *run, a args) ([]string, error) {
+		files := map[string]string{}
+		for i := 1; i+1 < len(a); i += 2 {
+			files[a[i]] = a[i+1]
+		}
+		r.world.PutImage(a[0], files)
+		return nil, nil
+	},
+	"damage": func(r *run, a args) ([]string, error) {
+		r.world.DamageImage(a[0])
+		return nil, nil
+	},
+	"unpack": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Images.Unpack(r.call(), a[0], r.path(a[1]))
+	},
 	"link": func(r *run, a args) ([]string, error) { return nil, r.world.Symlink(a[0], r.path(a[1])) },
 }
 
@@ -245,8 +261,14 @@ func (r *run) chain(path string, deep int) error {
 	return nil
 }
 
+// digests are the backends' own.
+var digests = regexp.MustCompile("^sha256:[0-9a-f]{64}$")
+
 // show prints content short: zeros at the end are counted.
 func show(content []byte) string {
+	if digests.Match(content) {
+		return "a digest"
+	}
 	text := bytes.TrimRight(content, "\x00")
 	if zeros := len(content) - len(text); zeros > 0 {
 		return fmt.Sprintf("%q and %d zeros", text, zeros)

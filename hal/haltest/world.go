@@ -13,5 +13,9 @@ type World interface {
 	Hold(path string) (release func(), err error)
 	// Symlink makes a symbolic link.
 	Symlink(target, path string) error
+	// PutImage puts an image on the node: see [hal.Images]. files has the content of each file by its path in it.
+	PutImage(reference string, files map[string]string)
+	// DamageImage changes a part of it.
+	DamageImage(reference string)
 	Close()
 }

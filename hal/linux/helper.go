@@ -24,6 +24,7 @@ type request struct {
 	Unmount *unmountRequest
 	Find    *findRequest
 	Make    *makeRequest
+	Unpack  *unpackRequest
 }
 
 type unmountRequest struct {

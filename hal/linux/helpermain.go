@@ -72,6 +72,9 @@ func perform(req request) response {
 		resp := answer(err, hal.NotDone)
 		resp.Found = found
 		return resp
+	case req.Unpack != nil:
+		outcome, err := unpack(*req.Unpack)
+		return answer(err, outcome)
 	case req.Make != nil:
 		outcome, err := hostMake(req.Make.Path, req.Make.Type)
 		return answer(err, outcome)

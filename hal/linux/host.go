@@ -25,6 +25,9 @@ type Options struct {
 	// HelperPath is the program started for a helper child; its main must begin as the package says. Default
 	// /proc/self/exe.
 	HelperPath string
+	// ImageDir is where the OCI images lie that pods may have volumes of, as image layouts at any depth; "" for
+	// nowhere.
+	ImageDir string
 	// MachineIDFile holds the machine's id. Default /etc/machine-id.
 	MachineIDFile string
 	// LateWindow is how long after its deadline an RPC with Call.Late may still be answered. Default 120 s.
@@ -133,7 +136,7 @@ func makeDurably(dir string) error {
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h},
-		Files: &files{h}, HostPaths: &hostPaths{h},
+		Files: &files{h}, HostPaths: &hostPaths{h}, Images: &images{h},
 		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)},
 		Drivers: h.drivers, Watches: h.watches,
 		CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers}, CSIController: &csiController{h.drivers},

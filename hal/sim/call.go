@@ -86,6 +86,7 @@ type call struct {
 	expired bool // the deadline had passed before it was sent
 	// timedOut: a helper was given up at the deadline; its effect may still come.
 	timedOut bool
+	dies     func(actor) // what its helper has made when it dies before its end; nil for nothing
 }
 
 // enter begins a call on the current task: it draws what will happen to it and parks for the way there.

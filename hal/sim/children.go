@@ -19,6 +19,7 @@ type child struct {
 	key   hal.Key
 	what  string
 	act   func(actor) syscall.Errno
+	dies  func(actor) // what it has made when it dies; nil for nothing
 	errno syscall.Errno
 	ended bool
 	hung  bool  // it waits for a server: it can't be killed
@@ -54,7 +55,7 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 	c := &child{
 		pid: w.pids, begun: begun, since: w.sched.now, run: k.h.inc.number, op: k.c.Op, key: k.c.Key,
 		what: what, act: act,
-		owner: w.sched.current,
+		owner: w.sched.current, dies: k.dies,
 	}
 	w.children = append(w.children, c)
 	if k.fault == Hang {
@@ -97,6 +98,8 @@ func (w *World) endChild(c *child, acts bool) {
 			w.hangsOn(c)
 			return
 		}
+	} else if c.dies != nil {
+		c.dies(actor{kid: c})
 	}
 	c.ended = true
 	if acts {

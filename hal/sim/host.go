@@ -20,8 +20,8 @@ func (w *World) hostOf(inc *incarnation) hal.Host {
 	h := &host{w, inc}
 	return hal.Host{
 		Runtime: hostRuntime{h}, Machine: hostMachine{h}, Mounts: hostMounts{h}, Tree: hostTree{h}, Files: hostFiles{h},
-		HostPaths: hostPaths{h},
-		Children:  hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
+		HostPaths: hostPaths{h}, Images: hostImages{h},
+		Children: hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
 		CSIIdentity: hostIdentity{h},
 		CSINode:     hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Watches: hostWatches{h},
 	}

@@ -69,8 +69,9 @@ type World struct {
 	tears      int      // how many were, so far
 	trap       string   // the call behind whose next answer the agent's code panics: see SetTrap
 	shares     []*share // that are no volume's
-	isLooking  bool     // somebody looks who waits for no server
-	hungAt     *share   // for which the system call waits that has just answered hangs
+	images     map[string]*image
+	isLooking  bool   // somebody looks who waits for no server
+	hungAt     *share // for which the system call waits that has just answered hangs
 	borrowed   [][]byte
 	slabs      slabs
 }
@@ -105,7 +106,7 @@ func New(c Config) *World {
 			chooser: c.Chooser, menus: c.Profile.menus(), script: c.Script,
 		},
 		config: c, profile: c.Profile, base: c.RootDir, machineID: "4f1d6c0b5f0e4b5c8f6f0a7f2a9d3e10",
-		restarts: true, pids: 1000,
+		restarts: true, pids: 1000, images: map[string]*image{},
 	}
 	w.Cluster = &Cluster{chance: w.chance, source: c.Source, post: func(inc *incarnation, f func()) {
 		h := host{w, inc}

@@ -301,6 +301,20 @@ func (w hostPaths) Make(
 	})
 }
 
+type images struct {
+	hal.Images
+	around Around
+}
+
+func (w images) Unpack(
+	c hal.Call, reference string, dir string,
+) error {
+	at := Site{"unpack", reference + " " + dir, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Images.Unpack(c, reference, dir)
+	})
+}
+
 type mounts struct {
 	hal.Mounts
 	around Around

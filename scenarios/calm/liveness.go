@@ -225,7 +225,7 @@ func restlessInside(r *world.Run) (object, why string) {
 	r.Core.Beliefs(func(b core.Belief) {
 		if why == "" && !r.IsBroken(string(b.Key)) && !judges.AwaitsClaim(r, &b) && !r.IsHung(&b) &&
 			!awaitsPath(r, &b) && !isRefused(r, &b) {
-			object, why = string(b.Key), whyNotAtRest(&b, rebuilt)
+			object, why = string(b.Key), whyNotAtRest(r, &b, rebuilt)
 		}
 	})
 	if why != "" {
@@ -246,16 +246,19 @@ func restlessInside(r *world.Run) (object, why string) {
 			return p.Name, "the agent has not been told that it is gone"
 		}
 	}
-	if active := r.W.Active(); r.Broken == "" && len(active) > 0 {
+	active := slices.DeleteFunc(r.W.Active(), func(a sim.ActiveCall) bool {
+		return a.Method == world.Publish && dealings.IsRenewing(r, a.Key)
+	})
+	if r.Broken == "" && len(active) > 0 {
 		return string(active[0].Key), "a " + active[0].Method + " may still act"
 	}
 	return "", ""
 }
 
 // whyNotAtRest says why a rung will not stay as it is believed to be.
-func whyNotAtRest(b *core.Belief, rebuilt []string) string {
+func whyNotAtRest(r *world.Run, b *core.Belief, rebuilt []string) string {
 	switch {
-	case b.InFlight:
+	case b.InFlight && !(b.State == core.Present && b.Verb == core.Refresh && dealings.IsRenewing(r, b.Key)):
 		return "an operation is in flight"
 	case b.HasChild:
 		return "a helper still lives"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/world"
 )
@@ -38,8 +39,18 @@ func Renews(r *world.Run, p *world.Place, e *sim.Effect) bool {
 
 // IsRenewal reports whether an operation that is planned is one.
 func IsRenewal(r *world.Run, o *core.Op) bool {
-	p := r.Places[o.Key]
-	return o.Verb == core.Refresh && p != nil && p.IsPublish && renews(r, p.Driver)
+	return o.Verb == core.Refresh && wantsRenewal(r, o.Key)
+}
+
+// wantsRenewal reports whether a rung is a publish that its driver holds, and wants repeated.
+func wantsRenewal(r *world.Run, key hal.Key) bool {
+	p := r.Places[key]
+	return p != nil && p.IsPublish && p.IsHeld && renews(r, p.Driver)
+}
+
+// IsRenewing reports whether such a publish was sent a moment ago, so that it has not ended yet as all of them do.
+func IsRenewing(r *world.Run, key hal.Key) bool {
+	return wantsRenewal(r, key) && r.W.Now() < r.Places[key].Began.Add(2*lags)
 }
 
 // AnyRenews reports whether a driver wants that.

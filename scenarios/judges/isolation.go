@@ -140,9 +140,7 @@ func isFree(r *world.Run, p *world.Pod) bool {
 		// The journal is lost, and with it which calls had ended: any may still act.
 		isOpen := r.Root.Forgotten && b.SetUpOpen+b.TearDownOpen != 0
 		isHurt = isHurt || (r.Faulty[b.Key] || isOpen || isBlindTo(r, &b)) && (b.Pod == p.Uid || b.Pod == "" &&
-			slices.ContainsFunc(p.Uses, func(u world.Use) bool {
-				return u.Driver != "" && u.Driver+"^"+u.Volume == b.Volume
-			}))
+			slices.ContainsFunc(p.Uses, func(u world.Use) bool { return u.Upon() == b.Volume && b.Volume != "" }))
 	})
 	isInTheWay := func(u world.Use) bool { return hasInTheWay(r, u) }
 	return !isHurt && !slices.ContainsFunc(p.Uses, isInTheWay) &&

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -203,6 +204,11 @@ func NamesLeft(r *world.Run, mayBe func(string) bool) string {
 			if !mayBe(path.Join(csi, driver, name)) {
 				return "the directory " + path.Join(driver, name)
 			}
+		}
+	}
+	for _, name := range r.W.Entries(plugin.ImagesDir(lang.RootDir)) {
+		if at := plugin.ImagePlace(lang.RootDir, name).Path; !mayBe(at) {
+			return "the directory " + at
 		}
 	}
 	return ""

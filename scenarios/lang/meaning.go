@@ -195,6 +195,10 @@ func (p *parser) means(part string, words []string, at int) error {
 		if !strings.Contains(word, ":/") {
 			return p.errorf("%q is no export of a server; write it like nas:/data", word)
 		}
+	case "IMAGE":
+		if strings.Contains(word, "://") {
+			return p.errorf("%q is no reference of an image; write it like registry.example/app:v1", word)
+		}
 	case "PATH":
 		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
 			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)

@@ -6,6 +6,7 @@ import (
 	"github.com/volnode/volnode/scenarios/rooms/csi"
 	"github.com/volnode/volnode/scenarios/rooms/emptydir"
 	"github.com/volnode/volnode/scenarios/rooms/hostpath"
+	"github.com/volnode/volnode/scenarios/rooms/image"
 	"github.com/volnode/volnode/scenarios/rooms/local"
 	"github.com/volnode/volnode/scenarios/rooms/nfs"
 	"github.com/volnode/volnode/scenarios/rooms/projected"
@@ -14,5 +15,6 @@ import (
 
 func init() {
 	world.Rooms = append(
-		[]*world.Room{csi.Room(), emptydir.Room(), hostpath.Room(), local.Room(), nfs.Room()}, projected.Rooms()...)
+		[]*world.Room{csi.Room(), emptydir.Room(), hostpath.Room(), image.Room(), local.Room(), nfs.Room()},
+		projected.Rooms()...)
 }

@@ -124,6 +124,12 @@ func (g *Workload) Pick(site, object string, nth int, weights ...uint32) int {
 	return g.Choose.Pick(sim.NewID(site, object, uint32(nth)), weights)
 }
 
+// Renews draws whether the driver file.example wants its publishes repeated. What a crowd costs is told without, and
+// one that is slow would never have done with it.
+func (g *Workload) Renews(file *sim.Personality) bool {
+	return g.R.Crowd.Pods == 0 && !file.Slow && g.Pick("workload.renews", "file.example", 0, 5, 1) == 1
+}
+
 // Time draws a time between 0 and most.
 func (g *Workload) Time(site, object string, nth int, most time.Duration) time.Duration {
 	return time.Duration(g.Choose.Between(sim.NewID(site, object, uint32(nth)), 0, int64(most)))

@@ -157,7 +157,7 @@ func HasRoomFor(r *world.Run, p *world.Pod) bool {
 	room := int64(0)
 	for _, u := range p.Uses {
 		room += cases.LadderRoom / 2
-		if u.Driver != "" {
+		if u.Upon() != "" {
 			room += cases.LadderRoom / 2
 		}
 	}

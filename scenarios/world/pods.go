@@ -49,6 +49,7 @@ type Use struct {
 	Driver, Volume string // of a CSI volume
 	Spec           string // the name after which its paths are called
 	Share          string // what the host has mounted from a server, on which it lies; "" if it lies elsewhere
+	Image          string // the reference of an image
 	Memory         bool   // an emptyDir in memory
 	ReadOnly       bool   // of a CSI volume
 	Bare           bool   // of a CSI volume whose driver mounts nothing, and is configured so
@@ -63,6 +64,18 @@ func (u *Use) Thing() string {
 		return string(kinds[0].Name) + "^" + u.Spec
 	}
 	return u.Driver + "^" + u.Volume
+}
+
+// Upon is the volume, as core names it, of the rungs that pods share and that a use stands upon; "" if it stands on
+// none.
+func (u *Use) Upon() string {
+	switch {
+	case u.Image != "":
+		return "image^" + u.Image
+	case u.Driver != "":
+		return u.Driver + "^" + u.Volume
+	}
+	return ""
 }
 
 // Register makes the world know a pod by its uid.

@@ -189,7 +189,8 @@ func (r *Run) Faults(p *Pod, u Use) {
 // RoomOf is the source whose rungs are of a kind and at paths of their pods' own, nil if there is none.
 func RoomOf(kind core.Kind) *Room {
 	for _, m := range Rooms {
-		if m.Path != nil && slices.ContainsFunc(m.Source.Kinds, func(k plugin.Kind) bool { return k.Name == kind }) {
+		isOwn := func(k plugin.Kind) bool { return k.Name == kind && !k.IsShared }
+		if m.Path != nil && slices.ContainsFunc(m.Source.Kinds, isOwn) {
 			return m
 		}
 	}

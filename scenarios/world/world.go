@@ -129,6 +129,7 @@ type Run struct {
 	BornAt    hal.Instant // when the present life of the agent began
 	Stop      bool        // no timeline event happens any more
 	goal      hal.Instant // to which the world goes on
+	Images    map[string][]ImageVersion
 	Crowd     Crowd       // that comes in calm
 	Meter     *wrap.Meter // of the present life, if the world has a crowd
 	IsKnown   func() bool // asked after each event whether the rest of the run is known; nil for nobody

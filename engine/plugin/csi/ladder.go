@@ -56,7 +56,7 @@ func Source() plugin.Source {
 		},
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{
-			{Name: KindStage, Verbs: Stage(), IsDevice: true},
+			{Name: KindStage, Verbs: Stage(), IsDevice: true, IsShared: true},
 			{Name: KindPublish, Verbs: Publish(), Deletes: deletes},
 		},
 		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume,

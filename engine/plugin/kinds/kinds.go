@@ -13,6 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
+	"github.com/volnode/volnode/engine/plugin/image"
 	"github.com/volnode/volnode/engine/plugin/local"
 	"github.com/volnode/volnode/engine/plugin/nfs"
 	"github.com/volnode/volnode/engine/plugin/projected"
@@ -25,7 +26,9 @@ type Table []plugin.Source
 // All is the sources of volnode.
 func All() Table {
 	return append(
-		Table{csi.Source(), emptydir.Source(), hostpath.Source(), local.Source(), nfs.Source()}, projected.Sources()...)
+		Table{
+			csi.Source(), emptydir.Source(), hostpath.Source(), image.Source(), local.Source(), nfs.Source(),
+		}, projected.Sources()...)
 }
 
 // Names lists the fields of a pod's volume that the table serves, as a sentence does: "a, b and c".

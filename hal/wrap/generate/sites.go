@@ -41,6 +41,9 @@ var sites = map[string]map[string]site{
 		"Cached": {"host cached", "path", "Syscall", false},
 		"Make":   {"host make", "path", "Helper", true},
 	},
+	"Images": {
+		"Unpack": {"unpack", `reference + " " + dir`, "Helper", true},
+	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},
 	},

@@ -1,0 +1,141 @@
+package linux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/apex/log"
+	"github.com/opencontainers/umoci/oci/layer"
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// images is hal.Images.
+type images struct{ host *Host }
+
+// unpackRequest: Dir is relative to Root, the agent's root directory.
+type unpackRequest struct{ Images, Reference, Root, Dir string }
+
+// Unpack unpacks in a helper child: a large image takes minutes, and a damaged one may break what reads it.
+func (i *images) Unpack(c hal.Call, reference, dir string) error {
+	object := reference + " " + dir
+	return i.host.within(c, hal.ClassHelper, "unpack", object, func() error {
+		root, below, err := i.host.home(dir, writing)
+		if err != nil {
+			return failure(hal.ClassHelper, "unpack", object, err)
+		}
+		_, err = i.host.help(c, hal.ClassHelper, "unpack", object,
+			request{Unpack: &unpackRequest{i.host.options.ImageDir, reference, root, below}})
+		return err
+	})
+}
+
+// unpack is Unpack in a helper child. Its working directory is the parent of dir from then on, so that no link that
+// somebody makes meanwhile leads it astray.
+func unpack(r unpackRequest) (outcome hal.Outcome, err error) {
+	if r.Images == "" {
+		return hal.NotDone, because(syscall.EOPNOTSUPP,
+			"volnode knows of no images; name the directory that they are in with --image-dir")
+	}
+	im, err := findImage(r.Images, r.Reference)
+	if err != nil {
+		return hal.NotDone, err
+	}
+	defer im.close()
+	if err := enter(r.Root, filepath.Dir(r.Dir)); err != nil {
+		return hal.NotDone, err
+	}
+	unix.Umask(0o022) // of the directories that no layer tells of
+	name, partial := filepath.Base(r.Dir), filepath.Base(hal.Unpacking(r.Dir))
+	if _, err := os.Lstat(name); err == nil {
+		return hal.NotDone, syscall.EEXIST
+	}
+	if err := os.RemoveAll(partial); err != nil {
+		return hal.Unknown, err
+	}
+	if err := im.unpackTo(partial); err != nil {
+		if left := os.RemoveAll(partial); left != nil {
+			return hal.Unknown, err
+		}
+		return hal.NotDone, err
+	}
+	if err := publish(partial, name); err != nil {
+		return hal.Unknown, err
+	}
+	return hal.Done, nil
+}
+
+// enter makes a directory below root the working directory. No link or mount is on the way.
+func enter(root, below string) error {
+	home, err := openHome(root)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(home)
+	fd, err := openat2(home, below, unix.O_PATH|unix.O_DIRECTORY, 0, resolveBelow)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Fchdir(fd)
+}
+
+// unpackTo makes dir with all that an unpacked image has.
+func (im *image) unpackTo(dir string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = because(syscall.EBADMSG, fmt.Sprint("the image breaks what unpacks it: ", r))
+		}
+	}()
+	log.SetLevel(log.FatalLevel)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := layer.UnpackRootfs(context.Background(), im.blobs, filepath.Join(dir, hal.ImageFiles), im.manifest,
+		&layer.UnpackOptions{}); err != nil {
+		return damaged(err)
+	}
+	return os.WriteFile(filepath.Join(dir, hal.ImageDigest), []byte(im.digest), 0o600)
+}
+
+// damaged is EBADMSG for what is the image's fault, and not the disk's.
+func damaged(err error) error {
+	for _, disk := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.ENOMEM} {
+		if errors.Is(err, disk) {
+			return err
+		}
+	}
+	return because(syscall.EBADMSG, err.Error())
+}
+
+// publish gives what is unpacked its name, once all of it is on disk.
+func publish(partial, name string) error {
+	fd, err := unix.Open(partial, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Syncfs(fd); err != nil {
+		return err
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, partial, unix.AT_FDCWD, name, unix.RENAME_NOREPLACE); err != nil {
+		return err
+	}
+	here, err := os.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = here.Close() }() // it was only read
+	return here.Sync()
+}
+
+// notHere is the error of a reference that no image has.
+func notHere(dir, reference string) error {
+	return because(syscall.ENOENT, fmt.Sprintf("no image in %s is named %s; volnode pulls no images: put it there, "+
+		"as with skopeo copy docker://%s oci:%s/NAME:TAG", dir, reference, reference, dir))
+}

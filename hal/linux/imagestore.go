@@ -1,0 +1,313 @@
+package linux
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/distribution/reference"
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/opencontainers/umoci/oci/cas"
+	"github.com/opencontainers/umoci/oci/casext"
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file finds an image among those that lie in a directory: OCI image layouts (image-spec, image-layout.md), each a
+// directory or an archive of one, at any depth.
+
+const (
+	nameOfContainerd = "io.containerd.image.name" // an annotation: the full name
+	mostIndex        = 4 << 20                    // bytes of an index
+	mostNested       = 4                          // indexes in each other
+)
+
+// image is one that was found.
+type image struct {
+	blobs    *blobs
+	manifest ispec.Manifest
+	digest   string
+}
+
+func (im *image) close() { im.blobs.close() }
+
+// findImage finds the image that a reference names in dir. What is no layout is passed over; a layout that can't be
+// read is the error if no other has the image.
+func findImage(dir, name string) (*image, error) {
+	wanted, err := parse(name)
+	if err != nil {
+		return nil, because(syscall.EINVAL, err.Error())
+	}
+	if err := isOfRoot(dir); err != nil {
+		return nil, err
+	}
+	var found *image
+	var bad error
+	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+		if err != nil {
+			bad = errors.Join(bad, err)
+			return nil
+		}
+		b := layoutAt(at, e)
+		if b == nil {
+			return nil
+		}
+		below, _ := filepath.Rel(dir, strings.TrimSuffix(at, ".tar")) // at is below dir
+		if found, err = b.find(wanted, filepath.ToSlash(below)); err != nil {
+			bad = errors.Join(bad, fmt.Errorf("%s: %w", at, err))
+		}
+		if found != nil {
+			return fs.SkipAll
+		}
+		b.close()
+		if e.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	switch {
+	case found != nil:
+		return found, nil
+	case err != nil:
+		return nil, err
+	case bad != nil && !errors.Is(bad, fs.ErrNotExist):
+		return nil, because(syscall.EBADMSG, bad.Error())
+	}
+	return nil, notHere(dir, name)
+}
+
+// isOfRoot: who can write to the directory says what the images are. One that is missing has none.
+func isOfRoot(dir string) error {
+	var st unix.Stat_t
+	switch err := unix.Stat(dir, &st); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case st.Uid != 0 || st.Mode&0o022 != 0:
+		return because(syscall.EPERM, fmt.Sprintf("users other than root can write to the image directory %s: check its "+
+			"content, then chown root %[1]s and chmod go-w %[1]s", dir))
+	}
+	return nil
+}
+
+// layoutAt opens the layout at a path, nil if none is there.
+func layoutAt(at string, e fs.DirEntry) *blobs {
+	if e.IsDir() {
+		if _, err := os.Stat(filepath.Join(at, ispec.ImageLayoutFile)); err != nil {
+			return nil
+		}
+		return &blobs{dir: at}
+	}
+	if !e.Type().IsRegular() || !strings.HasSuffix(at, ".tar") {
+		return nil
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		return nil
+	}
+	b := &blobs{file: f, parts: map[string]part{}}
+	for r := tar.NewReader(f); ; {
+		h, err := r.Next()
+		if err != nil { // the end, or no archive
+			break
+		}
+		offset, _ := f.Seek(0, io.SeekCurrent) // of a file that is open
+		b.parts[filepath.Clean(h.Name)] = part{offset, h.Size}
+	}
+	if _, is := b.parts[ispec.ImageLayoutFile]; !is {
+		b.close()
+		return nil
+	}
+	return b
+}
+
+// parse reads a reference as container runtimes do: "nginx" is docker.io/library/nginx:latest.
+func parse(name string) (reference.Named, error) { return reference.ParseDockerRef(name) }
+
+// find finds the manifest that a reference names in a layout that lies at below.
+func (b *blobs) find(wanted reference.Named, below string) (*image, error) {
+	index, err := b.GetIndex(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range index.Manifests {
+		if !isNamed(d, wanted, below) {
+			continue
+		}
+		return b.imageOf(d, 0)
+	}
+	return nil, nil
+}
+
+// isNamed reports whether a manifest of a layout has a name: that which an annotation gives it in full; the layout's
+// path and the tag that an annotation gives it; the layout's path alone. A digest names it under any name.
+func isNamed(d ispec.Descriptor, wanted reference.Named, below string) bool {
+	if pinned, is := wanted.(reference.Digested); is {
+		return d.Digest == pinned.Digest()
+	}
+	tag := d.Annotations[ispec.AnnotationRefName]
+	names := []string{d.Annotations[nameOfContainerd], tag, below + ":" + tag}
+	if tag == "" {
+		names = []string{d.Annotations[nameOfContainerd], below}
+	}
+	for _, name := range names {
+		isTag := name == tag && !strings.ContainsAny(tag, "/:")
+		if is, err := parse(name); err == nil && !isTag && is.String() == wanted.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// imageOf reads the manifest for this machine that a descriptor leads to.
+func (b *blobs) imageOf(d ispec.Descriptor, nested int) (*image, error) {
+	r, err := casext.NewEngine(b).GetVerifiedBlob(context.Background(), d)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, mostIndex))
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, err
+	}
+	switch d.MediaType {
+	case ispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json":
+		var index ispec.Index
+		if err := json.Unmarshal(text, &index); err != nil {
+			return nil, err
+		}
+		for _, m := range index.Manifests {
+			isOther := m.Platform != nil && (m.Platform.OS != "linux" || m.Platform.Architecture != runtime.GOARCH)
+			if !isOther && nested < mostNested {
+				return b.imageOf(m, nested+1)
+			}
+		}
+		return nil, fmt.Errorf("index %s has no image for linux/%s", d.Digest, runtime.GOARCH)
+	case ispec.MediaTypeImageManifest, "application/vnd.docker.distribution.manifest.v2+json":
+		im := &image{blobs: b, digest: d.Digest.String()}
+		if err := json.Unmarshal(text, &im.manifest); err != nil {
+			return nil, err
+		}
+		return im, im.translate()
+	}
+	return nil, fmt.Errorf("manifest %s is a %q, which is no image", d.Digest, d.MediaType)
+}
+
+// translate gives the parts of an image of Docker's the names that OCI has for them: they are the same.
+func (im *image) translate() error {
+	if im.manifest.Config.MediaType == "application/vnd.docker.container.image.v1+json" {
+		im.manifest.Config.MediaType = ispec.MediaTypeImageConfig
+	}
+	for i := range im.manifest.Layers {
+		l := &im.manifest.Layers[i]
+		switch l.MediaType {
+		case "application/vnd.docker.image.rootfs.diff.tar.gzip":
+			l.MediaType = ispec.MediaTypeImageLayerGzip
+		case "application/vnd.docker.image.rootfs.diff.tar":
+			l.MediaType = ispec.MediaTypeImageLayer
+		}
+	}
+	blob, err := casext.NewEngine(im.blobs).FromDescriptor(context.Background(), im.manifest.Config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = blob.Close() }() // it was only read
+	config, is := blob.Data.(ispec.Image)
+	if !is || len(config.RootFS.DiffIDs) != len(im.manifest.Layers) {
+		return fmt.Errorf("manifest %s does not describe the layers of an image", im.digest)
+	}
+	return nil
+}
+
+// blobs is the parts of one layout, for reading: [cas.Engine].
+type blobs struct {
+	dir   string // of a directory
+	file  *os.File
+	parts map[string]part // of an archive
+}
+
+type part struct{ offset, size int64 }
+
+func (b *blobs) open(name string) (io.ReadCloser, error) {
+	if b.file == nil {
+		return os.Open(filepath.Join(b.dir, name))
+	}
+	p, is := b.parts[name]
+	if !is {
+		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	return io.NopCloser(io.NewSectionReader(b.file, p.offset, p.size)), nil
+}
+
+func (b *blobs) close() {
+	if b.file != nil {
+		_ = b.file.Close() // it was only read
+	}
+}
+
+// GetBlob opens a part by its digest.
+func (b *blobs) GetBlob(_ context.Context, of digest.Digest) (io.ReadCloser, error) {
+	if err := of.Validate(); err != nil {
+		return nil, err
+	}
+	r, err := b.open("blobs/" + of.Algorithm().String() + "/" + of.Encoded())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("part %s is missing: %w", of, cas.ErrNotExist)
+	}
+	return r, err
+}
+
+// GetIndex reads the index.
+func (b *blobs) GetIndex(context.Context) (index ispec.Index, err error) {
+	r, err := b.open(ispec.ImageIndexFile)
+	if err != nil {
+		return index, err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	if err := json.NewDecoder(io.LimitReader(r, mostIndex)).Decode(&index); err != nil {
+		return index, fmt.Errorf("%s: %w", ispec.ImageIndexFile, err)
+	}
+	if index.Versioned != (specs.Versioned{SchemaVersion: 2}) {
+		return index, fmt.Errorf("%s has schemaVersion %d, not 2", ispec.ImageIndexFile, index.SchemaVersion)
+	}
+	return index, nil
+}
+
+// StatBlob reports whether a part is there.
+func (b *blobs) StatBlob(ctx context.Context, of digest.Digest) (bool, error) {
+	r, err := b.GetBlob(ctx, of)
+	if errors.Is(err, cas.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		_ = r.Close() // it was not read
+	}
+	return err == nil, err
+}
+
+// The rest of [cas.Engine] changes a layout, or looks after one: nobody does.
+
+func (*blobs) PutBlob(context.Context, io.Reader) (digest.Digest, int64, error) {
+	return "", 0, cas.ErrNotImplemented
+}
+func (*blobs) PutIndex(context.Context, ispec.Index) error        { return cas.ErrNotImplemented }
+func (*blobs) DeleteBlob(context.Context, digest.Digest) error    { return cas.ErrNotImplemented }
+func (*blobs) ListBlobs(context.Context) ([]digest.Digest, error) { return nil, cas.ErrNotImplemented }
+func (*blobs) Clean(context.Context) error                        { return nil }
+
+// Close leaves the file open: whoever has found the image closes it.
+func (*blobs) Close() error { return nil }
+
+var _ hal.Images = (*images)(nil)
