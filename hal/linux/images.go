@@ -88,8 +88,12 @@ func enter(root, below string) error {
 // unpackTo makes dir with all that an unpacked image has.
 func (im *image) unpackTo(dir string) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			err = because(syscall.EBADMSG, fmt.Sprint("the image breaks what unpacks it: ", r))
+		r := recover() // the checks of a stream that is given up early panic now and then
+		switch {
+		case (r != nil || err != nil) && isFull(dir):
+			err = because(syscall.ENOSPC, "the disk of the root directory has no room for its files")
+		case r != nil:
+			err = because(syscall.EIO, fmt.Sprint("the image breaks what unpacks it: ", r))
 		}
 	}()
 	log.SetLevel(log.FatalLevel)
@@ -101,6 +105,13 @@ func (im *image) unpackTo(dir string) (err error) {
 		return damaged(err)
 	}
 	return os.WriteFile(filepath.Join(dir, hal.ImageDigest), []byte(im.digest), 0o600)
+}
+
+// isFull reports whether there is no room for another file.
+func isFull(dir string) bool {
+	var st unix.Statfs_t
+	const least = 64 << 10
+	return unix.Statfs(dir, &st) == nil && st.Bavail*uint64(st.Bsize) < least
 }
 
 // damaged is EBADMSG for what is the image's fault, and not the disk's.

@@ -2,6 +2,8 @@ package linux
 
 import (
 	"archive/tar"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/haltest"
 	"github.com/volnode/volnode/hal/haltest/ocilayout"
 )
 
@@ -221,6 +224,32 @@ func rewriteText(t *testing.T, file, old, replacement string) {
 	is := text(t, file)
 	require.Contains(t, is, old)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(is, old, replacement, 1)), 0o644))
+}
+
+// A disk that is full is no fault of the image, and keeps nothing of it.
+func TestAnImageThatDoesNotFit(t *testing.T) {
+	haltest.NeedPrivateMounts(t)
+	images, unpack := unpacker(t)
+	root := filepath.Join(filepath.Dir(images), "root")
+	require.NoError(t, unix.Mount("small", root, "tmpfs", 0, "size=4m"))
+	defer func() { require.NoError(t, unix.Unmount(root, unix.MNT_DETACH)) }()
+	large := map[string]string{}
+	noise := rand.New(rand.NewPCG(1, 2))
+	for i := range 16 {
+		b := make([]byte, 1<<20)
+		for j := range b {
+			b[j] = byte(noise.Uint32())
+		}
+		large[fmt.Sprint("f", i)] = string(b)
+	}
+	put(t, images, "app:v1", ocilayout.Files(large))
+	for range 5 { // what is read ahead when the disk is full is a matter of chance
+		_, err := unpack("app:v1")
+		require.True(t, hal.Is(err, syscall.ENOSPC), "%v", err)
+		left, err := os.ReadDir(root)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
 }
 
 // Who can write to the directory of images could give pods anything.

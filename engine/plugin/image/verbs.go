@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -74,7 +75,11 @@ func unpack(h *hal.Host, o core.Op) core.Result {
 
 // notUnpacked: the outcome is Unknown, as a part of the files may be there.
 func (w work) notUnpacked(err error) core.Result {
-	r := op.Unknown(err.Error())
+	reason := err.Error()
+	if e, is := errors.AsType[*hal.Error](err); is && e.Detail != "" {
+		reason = "image " + w.reference + ": " + e.Detail // where it would be unpacked tells nobody anything
+	}
+	r := op.Unknown(reason)
 	r.Blocked = hal.Is(err, syscall.EBADMSG) || hal.Is(err, syscall.EOPNOTSUPP) || hal.Is(err, syscall.EPERM)
 	return r
 }
