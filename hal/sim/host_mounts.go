@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,7 +178,7 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 				return nil, syscall.EINVAL
 			}
 		}
-		sb := newSuperblock(f.anonymous(), m.FSType, m.Source)
+		sb := newSuperblock(f.anonymous(), m.FSType, cmp.Or(m.Source, "none")) // as proc_pid_mountinfo(5) shows it
 		if m.FSType == "tmpfs" {
 			sb.root.mode = 0o1777 // tmpfs(5)
 		}
