@@ -222,7 +222,9 @@ func TestHostileFields(t *testing.T) {
 			`nfs: {server: "-o,suid", path: /}`, "iscsi", "iscsi: {targetPortal: p, iqn: i, lun: 0}", "object",
 			`configMap: {name: "../x"}`, "out",
 			`secret: {secretName: app, items: [{key: a, path: "a/../../../etc/passwd"}]}`, "self",
-			`downwardAPI: {items: [{path: /etc/passwd, fieldRef: {fieldPath: metadata.name}}]}`))
+			`downwardAPI: {items: [{path: /etc/passwd, fieldRef: {fieldPath: metadata.name}}]}`, "flag",
+			`image: {reference: "--help"}`, "above", `image: {reference: "../../../../etc/shadow"}`, "shell",
+			"image: {reference: 'a:$(touch${IFS}/tmp/x)', pullPolicy: Never}"))
 	for _, want := range []struct {
 		volume string
 		state  engine.Condition
@@ -243,7 +245,7 @@ func TestHostileFields(t *testing.T) {
 		},
 		{"nfs", engine.Blocked, `spec.volumes[nfs].nfs.server: "-o,suid" is no host name or address`},
 		{"iscsi", engine.Blocked, "spec.volumes[iscsi].iscsi: volnode does not serve this source; it serves " +
-			"persistentVolumeClaim, csi, emptyDir, hostPath, nfs, secret, configMap, downwardAPI and projected"},
+			"persistentVolumeClaim, csi, emptyDir, hostPath, image, nfs, secret, configMap, downwardAPI and projected"},
 		{"object", engine.Blocked, `the name of the ConfigMap "../x" has characters outside`},
 		{"out", engine.Blocked, `spec.volumes[out].secret.items[0].path: "a/../../../etc/passwd" has an empty part`},
 		{"self", engine.Blocked, `spec.volumes[self].downwardAPI.items[0].path: "/etc/passwd" is not relative`},
@@ -251,6 +253,9 @@ func TestHostileFields(t *testing.T) {
 		{"pods", engine.Blocked, "leads to pods/" + webUID + " in volnode's root directory"},
 		{"file", engine.Waiting, "/etc/passwd is a file; volnode serves local volumes that are directories"},
 		{"handle", engine.Waiting, "NOT_FOUND"}, // a handle may be any text: it goes into paths hashed
+		{"flag", engine.Blocked, `spec.volumes[flag].image.reference: "--help" is not the reference of an image`},
+		{"above", engine.Blocked, "invalid reference format"},
+		{"shell", engine.Blocked, "invalid reference format"},
 		{"up", engine.Ready, ""},
 	} {
 		why := n.volume("bad", want.volume, want.state)

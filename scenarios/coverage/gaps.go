@@ -156,8 +156,8 @@ func impossibleEnd(t core.Transition) string {
 			return "a setup begins on a rung that is not up, and nothing else brings it up meanwhile (laws 2.2)"
 		}
 	case core.InputRefreshDone, core.InputRefreshNotDone, core.InputRefreshUnknown:
-		if t.From != core.ClassPresent {
-			return "a refresh begins on a rung that is up, and nothing else takes it down meanwhile (laws 2.2)"
+		if t.From != core.ClassPresent && t.From != core.ClassUnknown {
+			return "a refresh begins on a rung that is up, and nothing takes it down meanwhile (laws 2.2)"
 		}
 	default: // a teardown
 		if t.From == core.ClassAbsent {

@@ -27,7 +27,7 @@ var image = []Mutant{
 	},
 	{
 		"an image that can't be unpacked is up", "S14, S21", "engine/plugin/image.work.notUnpacked",
-		"r := op.Unknown(err.Error())", "r := core.Result{Outcome: hal.Done, Reason: err.Error()}",
+		"r := op.Unknown(reason)", "r := core.Result{Outcome: hal.Done, Reason: reason}",
 	},
 	{
 		"half an image stays", "L1", "engine/plugin/image.remove",

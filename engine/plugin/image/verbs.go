@@ -73,6 +73,9 @@ func unpack(h *hal.Host, o core.Op) core.Result {
 	return r
 }
 
+// lasting are the errors that need a person.
+var lasting = []syscall.Errno{syscall.EBADMSG, syscall.EINVAL, syscall.EOPNOTSUPP, syscall.EPERM}
+
 // notUnpacked: the outcome is Unknown, as a part of the files may be there.
 func (w work) notUnpacked(err error) core.Result {
 	reason := err.Error()
@@ -80,7 +83,7 @@ func (w work) notUnpacked(err error) core.Result {
 		reason = "image " + w.reference + ": " + e.Detail // where it would be unpacked tells nobody anything
 	}
 	r := op.Unknown(reason)
-	r.Blocked = hal.Is(err, syscall.EBADMSG) || hal.Is(err, syscall.EOPNOTSUPP) || hal.Is(err, syscall.EPERM)
+	r.Blocked = slices.ContainsFunc(lasting, func(errno syscall.Errno) bool { return hal.Is(err, errno) })
 	return r
 }
 

@@ -28,7 +28,9 @@ func Room() *world.Room {
 		}},
 		Hunted: world.Hunted{Name: "local", Site: "workload.local", Never: 6, Volumes: volumes},
 		Path:   placeOf, Use: use, Differs: differs, Begin: begin,
-		New: func() world.RoomRun { return &run{given: map[string]given{}, bound: map[string]hal.HostFile{}} },
+		New: func() world.RoomRun {
+			return &run{given: map[string]given{}, bound: map[string]hal.HostFile{}, tried: map[string]hal.HostFile{}}
+		},
 	}
 }
 

@@ -35,7 +35,8 @@ type run struct {
 	world.PlainRun
 	isHunted bool // its pods may have those of a hunt
 	given    map[string]given
-	bound    map[string]hal.HostFile // by path: what the agent has bound there last
+	bound    map[string]hal.HostFile // by path: what the agent has bound there last, and believed to be the volume
+	tried    map[string]hal.HostFile // by path: what a mount has shown there since
 }
 
 // given is the directory that a pod was given first.
@@ -256,6 +257,17 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 	return false
 }
 
+// Stepped takes in what the agent believes of what it has bound.
+func (h *run) Stepped(r *world.Run) {
+	for path, is := range h.tried { // the order does not matter
+		pod, volume, _ := strings.Cut(strings.TrimPrefix(path, lang.RootDir+"/pods/"), "/volumes/kubernetes.io~local-volume/")
+		if b, known := r.Core.Belief(local.Key(pod, volume)); known && b.State == core.Present {
+			h.bound[path] = is
+			delete(h.tried, path)
+		}
+	}
+}
+
 // Sees is S1 of names in the directories.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
 	_, below, isPlace := strings.Cut(e.Path, "/volumes/kubernetes.io~local-volume/")
@@ -263,7 +275,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
 	case sim.EffectMount:
 		if is, errno := r.W.Find(e.Path); isPlace && errno == 0 {
-			h.bound[e.Path] = is
+			h.tried[e.Path] = is
 		}
 		return
 	default:
