@@ -58,6 +58,15 @@ func (o *objects) keepApart(uid core.PodUID, volumes []populator.Volume) (refs [
 			if r.Pod != "" {
 				continue // no other pod's
 			}
+			if core.Value(r.Want, plugin.ParamGroup) == "" && o.joins(uid, v, r) {
+				refs = append(refs, sharingRef(r.Key), volumeRef)
+			}
+			if why := o.otherGroup(uid, r); why != "" {
+				v.Problem = &plugin.Problem{Field: "spec.securityContext.fsGroup", Message: why}
+				v.Rungs = nil
+				refs = append(refs, sharingRef(r.Key), volumeRef)
+				break
+			}
 			if other, why := o.conflict(uid, r); other != "" {
 				v.Problem = &plugin.Problem{
 					Field: "spec.volumes[" + v.Name + "]",
@@ -73,6 +82,71 @@ func (o *objects) keepApart(uid core.PodUID, volumes []populator.Volume) (refs [
 		}
 	}
 	return refs
+}
+
+// joins has a volume of a pod without a group of its own be of the group that other pods have given its files to, or
+// that they still have. It reports whether it is.
+func (o *objects) joins(uid core.PodUID, v *populator.Volume, r *core.Rung) bool {
+	group := ""
+	for _, s := range o.sharing[r.Key] {
+		if is := core.Value(s.want, plugin.ParamGroup); s.pod != uid && is != "" {
+			group = is
+		}
+	}
+	if group == "" && o.core != nil {
+		if made, state := o.core.Made(r.Key); state != core.Absent {
+			group = core.Value(made, plugin.ParamGroup)
+		}
+	}
+	if group == "" {
+		return false
+	}
+	for i := range v.Rungs {
+		v.Rungs[i].Want = slices.Clone(v.Rungs[i].Want)
+		for j := range v.Rungs[i].Want {
+			if p := &v.Rungs[i].Want[j]; p.Name == plugin.ParamGroup {
+				p.Value = group
+			}
+		}
+	}
+	return true
+}
+
+// otherGroup says why the files of a volume can't be given to the group that a rung asks for, "" if they can: a driver
+// gives those of a volume to one group, and who came first keeps it.
+func (o *objects) otherGroup(uid core.PodUID, r *core.Rung) string {
+	group := core.Value(r.Want, plugin.ParamGroup)
+	if group == "" {
+		return ""
+	}
+	isOther := func(params []core.Param) (string, bool) {
+		at := slices.IndexFunc(params, func(p core.Param) bool { return p.Name == plugin.ParamGroup })
+		if at < 0 || params[at].Value == group {
+			return "", false
+		}
+		if params[at].Value == "" {
+			return "without a group", true
+		}
+		return "for group " + params[at].Value, true
+	}
+	why := func(other string) string {
+		return fmt.Sprintf("volume %s can't be given to group %s: another pod on this node has it %s, and its driver gives "+
+			"the files of a volume to one group; give both pods the same fsGroup, or stop the other one", r.Volume, group,
+			other)
+	}
+	for _, s := range o.sharing[r.Key] {
+		if other, is := isOther(s.want); is && s.pod != uid {
+			return why(other)
+		}
+	}
+	if o.core == nil {
+		return ""
+	}
+	made, state := o.core.Made(r.Key)
+	if other, is := isOther(made); is && state != core.Absent && o.usedByAnother(uid, r.Key) {
+		return why(other)
+	}
+	return ""
 }
 
 // sharingRef refers to those who want a rung that pods share.

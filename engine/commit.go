@@ -74,7 +74,7 @@ func (c *commits) isWriting() bool { return c.busy }
 func (c *commits) note(lines []core.Line) {
 	for i := range lines {
 		l := &lines[i]
-		if l.Record.Phase == core.Confirmed && l.Record.Rung.Pod != "" && !l.Drop {
+		if l.Record.Phase == core.Confirmed && l.Record.Rung.Pod != "" && !l.Drop && !l.Again {
 			c.unwritten[l.Key] = true
 		}
 	}

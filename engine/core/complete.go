@@ -104,6 +104,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	r.setReason(res.Reason)
 	r.panics(res.Panicked)
 	c.learnFromReply(r, in, res)
+	wasUp := in.Verb == Refresh && r.state == Present && slices.Equal(r.made, in.Params)
 	switch in.Verb {
 	case Inspect:
 		c.inspectEnded(r, res)
@@ -126,6 +127,9 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	}
 	if in.Verb != Inspect {
 		c.writeRecord(r)
+		if last := len(c.batch.Lines) - 1; wasUp && r.state == Present && c.batch.Lines[last].Key == r.Key {
+			c.batch.Lines[last].Again = true
+		}
 		c.displace(r)
 	}
 	c.markAround(r)

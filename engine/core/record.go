@@ -48,6 +48,9 @@ type Line struct {
 	Drop   bool // the record goes; Record is unset
 	Record Record
 	Sync   bool // durable before what follows
+	// Again: a repeated setup has ended, of a rung that was up as wanted before, and recorded so. Nobody waits for this
+	// line to hear that it is.
+	Again bool
 	// Room is the bytes to keep free for the further records of this ladder, over this line's own size; 0 for all but a
 	// ladder's first record.
 	Room int

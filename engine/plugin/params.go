@@ -20,6 +20,8 @@ const (
 	// ParamPod is namespace/name of the pod whose own the rung is, for people who find it in the journal after a
 	// restart. No verb reads it.
 	ParamPod = "pod"
+	// ParamGroup is the group that the volume's driver gives its files to, in decimal; "" for whichever.
+	ParamGroup = "mountGroup"
 	// ParamSecret and ParamOtherSecret are namespace/name of the volume's Secrets. A driver may quote both.
 	ParamSecret      = "secret"
 	ParamOtherSecret = "otherSecret"

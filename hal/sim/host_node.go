@@ -52,6 +52,7 @@ func (h hostNode) Stage(c hal.Call, driver string, q *csi.NodeStageVolumeRequest
 	_, err := h.ask(callStage, c, driver, "", request{
 		method: "NodeStageVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
 		block: q.GetVolumeCapability().GetBlock() != nil, secrets: q.GetSecrets(), message: q,
+		group: q.GetVolumeCapability().GetMount().GetVolumeMountGroup(),
 	})
 	if err != nil {
 		return nil, err
@@ -81,6 +82,7 @@ func (h hostNode) Publish(
 		method: "NodePublishVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
 		target: q.GetTargetPath(), readOnly: q.GetReadonly(), block: q.GetVolumeCapability().GetBlock() != nil,
 		inline: q.GetVolumeContext()[ephemeralKey] == "true", secrets: q.GetSecrets(), message: q,
+		group: q.GetVolumeCapability().GetMount().GetVolumeMountGroup(),
 	})
 	if err != nil {
 		return nil, err

@@ -49,12 +49,18 @@ func (d *driver) stagingMount(staging string) string {
 	return staging
 }
 
+// isOfAnotherGroup: what is staged at the path was given to another group than is asked for.
+func (d *driver) isOfAnotherGroup(v *volume, r *rpc) bool {
+	h := findHold(v.staged, r.staging)
+	return h != nil && d.knows(h) && h.group != r.group
+}
+
 func (d *driver) stage(r *rpc, much amount) hal.Code {
 	w := d.w
 	switch {
 	case !d.is.Staging:
 		return hal.CodeUnimplemented
-	case r.volume == "" || r.staging == "":
+	case r.volume == "" || r.staging == "" || r.group != "" && !d.is.MountGroup:
 		return hal.CodeInvalidArgument
 	}
 	v := d.volume(r.volume)
@@ -63,6 +69,8 @@ func (d *driver) stage(r *rpc, much amount) hal.Code {
 		return hal.CodeNotFound
 	case d.is.Attach && !v.attached:
 		return hal.CodeFailedPrecondition
+	case d.isOfAnotherGroup(v, r):
+		return hal.CodeAlreadyExists
 	case much == nothing:
 		return hal.CodeOK
 	}
@@ -72,7 +80,7 @@ func (d *driver) stage(r *rpc, much amount) hal.Code {
 		}
 	}
 	if much == whole {
-		v.staged = d.setHold(v.staged, r.staging, false)
+		v.staged = d.setHold(v.staged, r.staging, r)
 		w.tell(actor{rpc: r}, Effect{Kind: EffectStaged, Path: r.staging, Outcome: hal.Done})
 	}
 	return hal.CodeOK
@@ -198,7 +206,7 @@ func (d *driver) notThere() hal.Code {
 
 func (d *driver) publish(r *rpc, much amount) hal.Code {
 	w := d.w
-	if r.volume == "" || r.target == "" {
+	if r.volume == "" || r.target == "" || r.group != "" && !d.is.MountGroup {
 		return hal.CodeInvalidArgument
 	}
 	v := d.volume(r.volume)
@@ -233,7 +241,7 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 		return code
 	}
 	if much == whole {
-		v.published = d.setHold(v.published, r.target, r.readOnly)
+		v.published = d.setHold(v.published, r.target, r)
 		w.tell(actor{rpc: r}, Effect{Kind: EffectPublished, Path: r.target, Outcome: hal.Done})
 		d.ruins(v, r.target)
 	}

@@ -31,6 +31,7 @@ type request struct {
 	staging  string
 	target   string
 	readOnly bool
+	group    string // volume_mount_group
 	block    bool
 	inline   bool
 	name     string // CreateVolume

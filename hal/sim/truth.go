@@ -50,7 +50,8 @@ func (w *World) MountsAt(path string) []hal.Mount {
 type Held struct {
 	Driver, Volume, Path string
 	ReadOnly             bool
-	Known                bool // the driver remembers it
+	Group                string // that the driver has given the files to, "" for none
+	Known                bool   // the driver remembers it
 }
 
 // Staged is what is staged: by effect, whether its driver remembers it or not.
@@ -64,7 +65,7 @@ func (w *World) held(of func(*volume) []hold) []Held {
 	for _, b := range w.backends {
 		for _, v := range b.volumes {
 			for _, h := range of(v) {
-				all = append(all, Held{b.name, v.handle, h.path, h.readOnly, h.mind != nil})
+				all = append(all, Held{b.name, v.handle, h.path, h.readOnly, h.group, h.mind != nil})
 			}
 		}
 	}

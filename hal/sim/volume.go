@@ -11,6 +11,7 @@ import (
 type hold struct {
 	path     string
 	readOnly bool
+	group    string  // that its files were given to
 	mind     *driver // who remembers it, nil for nobody
 }
 
@@ -152,12 +153,12 @@ func findHold(list []hold, path string) *hold {
 }
 
 // setHold notes that the volume is held at path, as d remembers.
-func (d *driver) setHold(list []hold, path string, readOnly bool) []hold {
+func (d *driver) setHold(list []hold, path string, r *rpc) []hold {
 	if h := findHold(list, path); h != nil {
-		h.mind, h.readOnly = d, readOnly
-		return list
+		h.mind, h.readOnly = d, r.readOnly
+		return list // what is mounted keeps its group
 	}
-	return append(list, hold{path, readOnly, d})
+	return append(list, hold{path, r.readOnly, r.group, d})
 }
 
 func dropHold(list []hold, path string) []hold {

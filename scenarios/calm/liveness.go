@@ -110,11 +110,15 @@ func letsGo(r *world.Run) {
 		if dealings.OccupiesFailed(r, p) {
 			judges.Remove(r, p, time.Second)
 		}
-		isDead := slices.ContainsFunc(p.Uses, func(u world.Use) bool {
+		isDead := func(u world.Use) bool {
 			v, errno := r.W.OpenView(u.Path)
 			return errno == syscall.ENOTCONN || errno == syscall.ESTALE || errno == 0 && v.IsDead()
-		})
-		if isDead {
+		}
+		isAsked := func(u world.Use) bool { return dealings.Renewing(r, u.Driver) && isDead(u) }
+		switch {
+		case slices.ContainsFunc(p.Uses, isAsked): // each publish upon it fails, and somebody reads why
+			judges.Remove(r, p, time.Second)
+		case slices.ContainsFunc(p.Uses, isDead):
 			p.LetGo()
 		}
 	}

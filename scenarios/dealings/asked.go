@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -227,7 +228,7 @@ func stagesAsked(r *world.Run, driver, volume string, began hal.Instant) iter.Se
 						context: src.VolumeAttributes,
 						secrets: secretOf(r, src.NodeStageSecretRef), staging: stagedAt(pv),
 					}
-					if !attachedAsked(r, a, began, yield) {
+					if !attachedAsked(r, a, began, ofGroups(r, is, nil, yield)) {
 						return
 					}
 				}
@@ -309,7 +310,7 @@ func inlineAsked(r *world.Run, pod *corev1.Pod, v *corev1.Volume, readOnly bool,
 		}
 		for object := range versions[*storagev1.CSIDriver](r, "csidriver "+v.CSI.Driver, began) {
 			a.context = contextOf(v.CSI.VolumeAttributes, object, pod, true)
-			if !yield(a) {
+			if !ofGroups(r, is, pod, yield)(a) {
 				return false
 			}
 		}
@@ -343,7 +344,7 @@ func claimedAsked(r *world.Run,
 		}
 		for object := range versions[*storagev1.CSIDriver](r, "csidriver "+src.Driver, began) {
 			a.context = contextOf(src.VolumeAttributes, object, pod, false)
-			if !attachedAsked(r, a, began, yield) {
+			if !attachedAsked(r, a, began, ofGroups(r, is, pod, yield)) {
 				return false
 			}
 		}
@@ -365,6 +366,63 @@ func attachedAsked(r *world.Run, a asked, began hal.Instant, yield func(asked) b
 		}
 	}
 	return true
+}
+
+// ofGroups yields what is asked for each group that the files may be given to: that of the pod; else, and of a stage
+// (pod is nil), that of any pod that shares the volume, or none.
+func ofGroups(r *world.Run, is world.Traits, pod *corev1.Pod, yield func(asked) bool) func(asked) bool {
+	return func(a asked) bool {
+		mount := a.capability.GetMount()
+		if mount == nil || !is.MountGroup {
+			return yield(a)
+		}
+		groups := []string{GroupOf(pod)}
+		if groups[0] == "" {
+			for _, name := range namesOf(r, "pod ") {
+				for _, n := range r.News[name] {
+					if other, isPod := n.Object.(*corev1.Pod); isPod {
+						groups = append(groups, GroupOf(other))
+					}
+				}
+			}
+		}
+		for _, group := range groups {
+			b := a
+			b.capability = &csi.VolumeCapability{
+				AccessMode: a.capability.GetAccessMode(),
+				AccessType: &csi.VolumeCapability_Mount{Mount: &csi.VolumeCapability_MountVolume{
+					FsType: mount.GetFsType(), MountFlags: mount.GetMountFlags(), VolumeMountGroup: group,
+				}},
+			}
+			if !yield(b) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// GroupOf is the group that a pod wants its files to be of, "" for none.
+func GroupOf(pod *corev1.Pod) string {
+	if pod == nil || pod.Spec.SecurityContext == nil || pod.Spec.SecurityContext.FSGroup == nil {
+		return ""
+	}
+	return strconv.FormatInt(*pod.Spec.SecurityContext.FSGroup, 10)
+}
+
+// ofAnotherGroup is the group that the files of a staged volume were given to, if its pod wants another one.
+func ofAnotherGroup(r *world.Run, p *world.Pod, u world.Use) (string, bool) {
+	group := GroupOf(p.Object)
+	if group == "" || u.Driver == "" || u.Raw || !slices.ContainsFunc(r.Traits[u.Driver],
+		func(is world.Traits) bool { return is.MountGroup && is.Staging }) {
+		return "", false
+	}
+	staged := r.W.Staged()
+	at := slices.IndexFunc(staged, func(h sim.Held) bool { return h.Driver == u.Driver && h.Volume == u.Volume })
+	if at < 0 || staged[at].Group == group {
+		return "", false
+	}
+	return staged[at].Group, true
 }
 
 func secretOf(r *world.Run, ref *corev1.SecretReference) map[string]string {

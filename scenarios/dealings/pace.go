@@ -123,7 +123,7 @@ func Paces(r *world.Run, p *world.Place, e *sim.Effect) {
 	hung := hung(p, e)
 	// A first call long ago was done: what it has brought has fallen since.
 	isAlone := n != nil && n.Count == 1 && e.At.Sub(n.Began) > MaxBackoff
-	isDue := n != nil && e.Method == world.Publish && p.IsHeld && renews(r, p.Driver) &&
+	isDue := n != nil && e.Method == world.Publish && p.IsHeld && Renewing(r, p.Driver) &&
 		e.At.Sub(n.Recent[1]) > renewsAtMost-lags // a minute after the last time, whatever came of that
 	if n == nil || isAlone || isDue || max(r.ChangedAt, r.ChangedOf[p.Driver], r.ChangedOf[p.Thing]) >= n.Recent[1] ||
 		hung > n.Hung {

@@ -122,6 +122,11 @@ func finds(r *world.Run, p *world.Pod) bool {
 			}
 			return false
 		}
+		if group, is := ofAnotherGroup(r, p, u); is {
+			r.Fail("S21", "told ready", p.Name, "pod "+p.Name+" is reported ready, and the files of "+u.Name+
+				" were given to group \""+group+"\"")
+			return false
+		}
 		why := r.Lacks(u)
 		if why == "" {
 			continue

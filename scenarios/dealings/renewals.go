@@ -21,15 +21,15 @@ const (
 	lags          = 4 * time.Second       // a call of a driver in calm, and the line for it
 )
 
-// renews reports whether the driver of a place wants its publishes repeated.
-func renews(r *world.Run, driver string) bool {
+// Renewing reports whether a driver wants its publishes repeated.
+func Renewing(r *world.Run, driver string) bool {
 	object := r.Heard.Drivers[driver]
 	return object != nil && object.Spec.RequiresRepublish != nil && *object.Spec.RequiresRepublish
 }
 
 // Renews notes a publish that is sent because its driver wants it repeated: the driver has the volume at that path.
 func Renews(r *world.Run, p *world.Place, e *sim.Effect) bool {
-	if e.Method != world.Publish || !p.IsHeld || !renews(r, p.Driver) {
+	if e.Method != world.Publish || !p.IsHeld || !Renewing(r, p.Driver) {
 		return false
 	}
 	p.Renewals++
@@ -45,7 +45,7 @@ func IsRenewal(r *world.Run, o *core.Op) bool {
 // wantsRenewal reports whether a rung is a publish that its driver holds, and wants repeated.
 func wantsRenewal(r *world.Run, key hal.Key) bool {
 	p := r.Places[key]
-	return p != nil && p.IsPublish && p.IsHeld && renews(r, p.Driver)
+	return p != nil && p.IsPublish && p.IsHeld && Renewing(r, p.Driver)
 }
 
 // IsRenewing reports whether such a publish was sent a moment ago, so that it has not ended yet as all of them do.
@@ -56,7 +56,7 @@ func IsRenewing(r *world.Run, key hal.Key) bool {
 // AnyRenews reports whether a driver wants that.
 func AnyRenews(r *world.Run) bool {
 	for _, d := range r.W.Drivers() {
-		if renews(r, d.Name) {
+		if Renewing(r, d.Name) {
 			return true
 		}
 	}
@@ -75,7 +75,7 @@ func Renewals(r *world.Run) map[*world.Place]int {
 // RenewsInTime is L17 of one driver, after a time of calm in which everything was as wanted.
 func RenewsInTime(r *world.Run, driver string, before map[*world.Place]int, calm time.Duration) bool {
 	for _, p := range r.List {
-		if p.Driver != driver || !p.IsPublish || !p.IsHeld || !renews(r, p.Driver) {
+		if p.Driver != driver || !p.IsPublish || !p.IsHeld || !Renewing(r, p.Driver) {
 			continue
 		}
 		r.Judges("L17")

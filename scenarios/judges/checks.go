@@ -99,8 +99,8 @@ func driverUp(r *world.Run, name string) {
 			r.IsEdited = true
 		}
 		r.Writers[name] = d.Is.MultiWriter
-		if is := (world.Traits{Staging: d.Is.Staging, MultiWriter: d.Is.MultiWriter}); !slices.Contains(r.Traits[name],
-			is) {
+		is := world.Traits{Staging: d.Is.Staging, MultiWriter: d.Is.MultiWriter, MountGroup: d.Is.MountGroup}
+		if !slices.Contains(r.Traits[name], is) {
 			r.Traits[name] = append(r.Traits[name], is)
 		}
 	}

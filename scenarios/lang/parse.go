@@ -315,6 +315,7 @@ func (p *parser) driver(words []string) error {
 		"network": func() { is.Network = true }, "attach": func() { is.Attach = true },
 		"quotes":      func() { is.Quotes = true },
 		"acts-behind": func() { is.ActsBehind = true }, "acts-untold": func() { is.ActsUntold = true },
+		"mount-group":      func() { is.MountGroup = true },
 		"republish":        func() { p.renews[d.Name] = true },
 		"crashes-on-third": func() { is.CrashesOn = 3 },
 	}

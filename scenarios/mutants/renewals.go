@@ -25,6 +25,10 @@ var renewals = []Mutant{
 		"earlier(res.RefreshBy, map[bool]hal.Instant{in.Verb != Refresh: r.renewal(c.now)}[true])",
 	},
 	{
+		"a volume is not ready until its renewal is recorded", "L15, L17", "engine/core.Core.complete",
+		"c.batch.Lines[last].Again = true", "c.batch.Lines[last].Again = false",
+	},
+	{
 		"a start waits before it publishes again", "L17", "engine/core.Core.respec",
 		"r.lacks(r.short, c.now)", "r.lacks(r.short, r.renewal(c.now))",
 	},

@@ -25,6 +25,27 @@ var requests = []Mutant{
 		return csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true`,
 	},
 	{
+		"the group of the pod is not told", "S27, S21, K:G29", "engine/plugin/csi.capability",
+		"core.Value(params, plugin.ParamGroup)", `""`,
+	},
+	{
+		"a pod without a group takes a volume from its group", "S21, K:G29", "engine.objects.joins",
+		`if group == "" {
+		return false
+	}`, `if true {
+		return false
+	}`,
+	},
+	{
+		"the files of a volume are given to two groups", "S21, K:G29", "engine.objects.otherGroup",
+		`if group == "" {`, `if true {`,
+	},
+	{
+		"who has a volume does not keep its group after a restart", "S21, K:G29", "engine.objects.otherGroup",
+		"if other, is := isOther(made); is && state != core.Absent && o.usedByAnother(uid, r.Key) {",
+		"if other, is := isOther(made); is && state == core.Absent && o.usedByAnother(uid, r.Key) {",
+	},
+	{
 		"the pod's uid is told to be its name", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi.podInfo",
 		"Value: string(v.Pod.UID)}", "Value: v.Pod.Name}",
 	},

@@ -25,7 +25,7 @@ type News struct {
 }
 
 // Traits are what decides, of all that a driver can do, what it is asked.
-type Traits struct{ Staging, MultiWriter bool }
+type Traits struct{ Staging, MultiWriter, MountGroup bool }
 
 // InlineHandle is the handle of an inline volume.
 func InlineHandle(uid, volume string) string { return "csi-" + Sha256Of(uid+volume) }

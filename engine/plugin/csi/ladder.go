@@ -1,6 +1,8 @@
 package csi
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +33,8 @@ type wish struct {
 	fsType         string
 	flags          []string
 	access         string
-	exclusive      bool // ReadWriteOncePod
+	group          string // that the driver gives the files to, "" for none
+	exclusive      bool   // ReadWriteOncePod
 	attributes     map[string]string
 	stageContext   string // the attributes, as a JSON map
 	publishContext string // with what podInfoOnMount asks for
@@ -213,13 +216,13 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 	if p := checkObject(v, w, field, inline); p != nil {
 		return p
 	}
-	if p := checkOwnership(v, w); p != nil {
+	if p := v.WantsContext(); p != nil {
 		return p
 	}
 	if v.Driver == nil {
 		return plugin.Problemf(field("driver"), "%s", Unregistered(w.driver, v.Registered))
 	}
-	return nil
+	return checkOwnership(v, w)
 }
 
 // Unregistered says that a driver is not registered, which others are, and what to do.
@@ -262,9 +265,9 @@ func checkObject(v plugin.Volume, w wish, origin func(string) string, inline boo
 }
 
 // checkOwnership: the kubelet leaves ownership alone for raw block and read-only volumes, and where the driver says
-// that it has none (K:G51).
+// that it has none, or sees to it itself (K:G51).
 func checkOwnership(v plugin.Volume, w wish) *plugin.Problem {
-	if w.block || w.readOnly {
+	if w.block || w.readOnly || v.Driver.VolumeMountGroup {
 		return v.WantsContext()
 	}
 	if policy := v.Object.Spec.FSGroupPolicy; policy != nil && *policy == storagev1.NoneFSGroupPolicy {
@@ -274,10 +277,13 @@ func checkOwnership(v plugin.Volume, w wish) *plugin.Problem {
 }
 
 // finish writes the context, with what podInfoOnMount asks for, and checks its size.
-func finish(v plugin.Volume, w wish, field func(string) string) (wish, *plugin.Problem) {
+func finish(v plugin.Volume, w wish, field func(string) string) (_ wish, p *plugin.Problem) {
 	attributes := plugin.Pairs(w.attributes)
 	if bad := plugin.BadCSIMap(attributes); bad != "" {
 		return wish{}, plugin.Problemf(field("volumeAttributes"), "%s", bad)
+	}
+	if w.group, p = groupOf(v, w); p != nil {
+		return wish{}, p
 	}
 	w.republishes = v.Object.Spec.RequiresRepublish != nil && *v.Object.Spec.RequiresRepublish
 	w.stageContext = mapText(attributes)
@@ -291,6 +297,20 @@ func finish(v plugin.Volume, w wish, field func(string) string) (wish, *plugin.P
 		w.publishContext = mapText(attributes)
 	}
 	return w, nil
+}
+
+// groupOf is the group of the pod, for a driver that gives its files to one (VOLUME_MOUNT_GROUP), whatever the policy
+// of its object says (K:G29).
+func groupOf(v plugin.Volume, w wish) (string, *plugin.Problem) {
+	c := v.Pod.Spec.SecurityContext
+	if c == nil || c.FSGroup == nil || w.block || !v.Driver.VolumeMountGroup {
+		return "", nil
+	}
+	if *c.FSGroup < 0 || *c.FSGroup > math.MaxInt32 {
+		return "", plugin.Problemf("spec.securityContext.fsGroup", "%d is not between 0 and %d", *c.FSGroup,
+			math.MaxInt32)
+	}
+	return strconv.FormatInt(*c.FSGroup, 10), nil
 }
 
 func badFSType(field func(string) string, fsType string) *plugin.Problem {

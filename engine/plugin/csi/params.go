@@ -81,6 +81,7 @@ func capability(params []core.Param) *csi.VolumeCapability {
 	}
 	c.AccessType, all.as.Mount = &all.as, &all.mount
 	all.mount.FsType, all.mount.MountFlags = core.Value(params, paramFSType), listOf(core.Value(params, paramFlags))
+	all.mount.VolumeMountGroup = core.Value(params, plugin.ParamGroup)
 	return c
 }
 

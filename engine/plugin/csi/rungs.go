@@ -78,9 +78,9 @@ type told struct {
 // number is how many parameters there are, who the pod is among those of a publish.
 func (t *told) number() int {
 	if t.publishes {
-		return 20
+		return 21
 	}
-	return 16
+	return 17
 }
 
 // params are the parameters of a rung, sorted by name. Empty values stay, so that one that comes or goes is a change
@@ -104,6 +104,7 @@ func params(v plugin.Volume, w wish, t told) []core.Param {
 		core.Param{Name: paramLifecycle, Value: lifecycle},
 		core.Param{Name: plugin.ParamMode, Value: mode, OnChange: change},
 		core.Param{Name: paramFlags, Value: listText(w.flags), OnChange: change},
+		core.Param{Name: plugin.ParamGroup, Value: w.group, OnChange: change},
 		core.Param{Name: plugin.ParamNode, Value: v.NodeName},
 		core.Param{Name: plugin.ParamOtherSecret, Value: t.other},
 		core.Param{Name: plugin.ParamPath, Value: t.place.Path, OnChange: change},
