@@ -1,14 +1,18 @@
 package linux
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/apex/log"
+	"github.com/klauspost/compress/zstd"
 	"github.com/opencontainers/umoci/oci/layer"
 	"golang.org/x/sys/unix"
 
@@ -88,23 +92,74 @@ func enter(root, below string) error {
 // unpackTo makes dir with all that an unpacked image has.
 func (im *image) unpackTo(dir string) (err error) {
 	defer func() {
-		r := recover() // the checks of a stream that is given up early panic now and then
-		switch {
-		case (r != nil || err != nil) && isFull(dir):
+		r := recover()
+		if r != nil {
+			err = because(syscall.EBADMSG, fmt.Sprint("the image breaks what unpacks it: ", r))
+		}
+		if err != nil && isFull(dir) {
 			err = because(syscall.ENOSPC, "the disk of the root directory has no room for its files")
-		case r != nil:
-			err = because(syscall.EIO, fmt.Sprint("the image breaks what unpacks it: ", r))
 		}
 	}()
 	log.SetLevel(log.FatalLevel)
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	root := filepath.Join(dir, hal.ImageFiles)
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(root, 0o755)); err != nil {
 		return err
 	}
-	if err := layer.UnpackRootfs(context.Background(), im.blobs, filepath.Join(dir, hal.ImageFiles), im.manifest,
-		&layer.UnpackOptions{}); err != nil {
-		return damaged(err)
+	for i := range im.manifest.Layers {
+		if err := im.unpackLayer(root, i); err != nil {
+			return damaged(err)
+		}
 	}
 	return os.WriteFile(filepath.Join(dir, hal.ImageDigest), []byte(im.digest), 0o600)
+}
+
+// unpackLayer puts the layer of that number over those before it. It is read to its end, whatever is in it, and
+// compared with its digests: that of the part, and that of what the part holds.
+func (im *image) unpackLayer(root string, number int) error {
+	is := im.manifest.Layers[number]
+	part, err := im.blobs.GetBlob(context.Background(), is.Digest)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = part.Close() }() // it was only read
+	whole, content := is.Digest.Verifier(), im.diffIDs[number].Verifier()
+	packed := io.TeeReader(part, whole)
+	plain, err := decompress(is.MediaType, packed)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	files := io.TeeReader(plain, content)
+	if err := layer.UnpackLayer(root, files, &layer.UnpackOptions{}); err != nil {
+		return err
+	}
+	for _, rest := range []io.Reader{files, packed} {
+		if _, err := io.Copy(io.Discard, rest); err != nil {
+			return err
+		}
+	}
+	if !whole.Verified() || !content.Verified() {
+		return fmt.Errorf("part %s is not what its digest says", is.Digest)
+	}
+	return nil
+}
+
+// decompress reads a layer of a media type.
+func decompress(mediaType string, r io.Reader) (io.ReadCloser, error) {
+	_, how, _ := strings.Cut(mediaType, ".tar")
+	switch how {
+	case "":
+		return io.NopCloser(r), nil
+	case "+gzip", ".gzip": // OCI's, and Docker's
+		return gzip.NewReader(r)
+	case "+zstd", ".zstd":
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		return z.IOReadCloser(), nil
+	}
+	return nil, fmt.Errorf("layers of the type %q can't be unpacked", mediaType)
 }
 
 // isFull reports whether there is no room for another file.

@@ -87,6 +87,17 @@ func TestImagesAreFoundByTheirNames(t *testing.T) {
 	require.True(t, hal.Is(err, syscall.EINVAL), "%v", err)
 }
 
+// The directory of images may be a link, as to another disk.
+func TestImagesLieBehindALink(t *testing.T) {
+	images, unpack := unpacker(t)
+	elsewhere := t.TempDir()
+	put(t, elsewhere+"/team/app", "v1", ocilayout.Files(map[string]string{"is": "v1"}))
+	require.NoError(t, os.Symlink(elsewhere, images))
+	dir, err := unpack("team/app:v1")
+	require.NoError(t, err)
+	require.Equal(t, "v1", text(t, dir, hal.ImageFiles, "is"))
+}
+
 // An archive of a layout, as docker and podman save it, is one, too.
 func TestImagesAreFoundInArchives(t *testing.T) {
 	images, unpack := unpacker(t)
@@ -103,6 +114,29 @@ func TestImagesAreFoundInArchives(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "of an archive", text(t, dir, hal.ImageFiles, "a/b"))
 	require.Equal(t, digest, text(t, dir, hal.ImageDigest))
+}
+
+// Layers are compressed in any way, and Docker has names of its own for them.
+func TestLayersOfAllTypes(t *testing.T) {
+	for _, mediaType := range []string{
+		"application/vnd.oci.image.layer.v1.tar", "application/vnd.oci.image.layer.v1.tar+gzip",
+		"application/vnd.oci.image.layer.v1.tar+zstd", "application/vnd.docker.image.rootfs.diff.tar.gzip",
+		"application/vnd.docker.image.rootfs.diff.tar",
+	} {
+		images, unpack := unpacker(t)
+		layer := ocilayout.Files(map[string]string{"is": mediaType})
+		layer.MediaType = mediaType
+		put(t, images, "app:v1", layer)
+		dir, err := unpack("app:v1")
+		require.NoError(t, err, mediaType)
+		require.Equal(t, mediaType, text(t, dir, hal.ImageFiles, "is"))
+	}
+	images, unpack := unpacker(t)
+	layer := ocilayout.Files(map[string]string{"a": "b"})
+	layer.MediaType = "application/vnd.oci.image.layer.v1.tar+brotli"
+	put(t, images, "app:v1", layer)
+	_, err := unpack("app:v1")
+	require.ErrorContains(t, err, "tar+brotli\" can't be unpacked")
 }
 
 // Layers come one above the other: what a whiteout names goes, and so does what an opaque one hides.

@@ -38,6 +38,7 @@ const (
 type image struct {
 	blobs    *blobs
 	manifest ispec.Manifest
+	diffIDs  []digest.Digest // of what each layer holds
 	digest   string
 }
 
@@ -53,9 +54,13 @@ func findImage(dir, name string) (*image, error) {
 	if err := isOfRoot(dir); err != nil {
 		return nil, err
 	}
+	top := dir
+	if to, err := filepath.EvalSymlinks(dir); err == nil { // it may be a link to another disk
+		top = to
+	}
 	var found *image
 	var bad error
-	err = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
 			bad = errors.Join(bad, err)
 			return nil
@@ -64,7 +69,7 @@ func findImage(dir, name string) (*image, error) {
 		if b == nil {
 			return nil
 		}
-		below, _ := filepath.Rel(dir, strings.TrimSuffix(at, ".tar")) // at is below dir
+		below, _ := filepath.Rel(top, strings.TrimSuffix(at, ".tar")) // at is below top
 		if found, err = b.find(wanted, filepath.ToSlash(below)); err != nil {
 			bad = errors.Join(bad, fmt.Errorf("%s: %w", at, err))
 		}
@@ -200,33 +205,29 @@ func (b *blobs) imageOf(d ispec.Descriptor, nested int) (*image, error) {
 		if err := json.Unmarshal(text, &im.manifest); err != nil {
 			return nil, err
 		}
-		return im, im.translate()
+		return im, im.configure()
 	}
 	return nil, fmt.Errorf("manifest %s is a %q, which is no image", d.Digest, d.MediaType)
 }
 
-// translate gives the parts of an image of Docker's the names that OCI has for them: they are the same.
-func (im *image) translate() error {
-	if im.manifest.Config.MediaType == "application/vnd.docker.container.image.v1+json" {
-		im.manifest.Config.MediaType = ispec.MediaTypeImageConfig
-	}
-	for i := range im.manifest.Layers {
-		l := &im.manifest.Layers[i]
-		switch l.MediaType {
-		case "application/vnd.docker.image.rootfs.diff.tar.gzip":
-			l.MediaType = ispec.MediaTypeImageLayerGzip
-		case "application/vnd.docker.image.rootfs.diff.tar":
-			l.MediaType = ispec.MediaTypeImageLayer
-		}
-	}
-	blob, err := casext.NewEngine(im.blobs).FromDescriptor(context.Background(), im.manifest.Config)
+// configure reads what the layers hold from the image's configuration. Docker's says the same as OCI's.
+func (im *image) configure() error {
+	d := im.manifest.Config
+	d.MediaType = ispec.MediaTypeImageConfig
+	blob, err := casext.NewEngine(im.blobs).FromDescriptor(context.Background(), d)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = blob.Close() }() // it was only read
 	config, is := blob.Data.(ispec.Image)
-	if !is || len(config.RootFS.DiffIDs) != len(im.manifest.Layers) {
+	im.diffIDs = config.RootFS.DiffIDs
+	if !is || len(im.diffIDs) != len(im.manifest.Layers) {
 		return fmt.Errorf("manifest %s does not describe the layers of an image", im.digest)
+	}
+	for i, id := range im.diffIDs {
+		if err := errors.Join(id.Validate(), im.manifest.Layers[i].Digest.Validate()); err != nil {
+			return fmt.Errorf("manifest %s: %w", im.digest, err)
+		}
 	}
 	return nil
 }

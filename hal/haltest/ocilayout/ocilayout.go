@@ -4,25 +4,31 @@ package ocilayout
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Layer is the entries of one layer, in their order. Content has the content of each file by its name.
+// Layer is the entries of one layer, in their order. Content has the content of each file by its name. MediaType says
+// how it is compressed; "" is by gzip.
 type Layer struct {
-	Entries []tar.Header
-	Content map[string]string
+	Entries   []tar.Header
+	Content   map[string]string
+	MediaType string
 }
 
 // Files is a layer of files, sorted by name.
@@ -44,7 +50,8 @@ func Put(dir string, annotations map[string]string, layers ...Layer) (string, er
 	for _, l := range layers {
 		plain := w.archive(l)
 		config.RootFS.DiffIDs = append(config.RootFS.DiffIDs, digest.FromBytes(plain))
-		manifest.Layers = append(manifest.Layers, w.blob(ispec.MediaTypeImageLayerGzip, w.compress(plain)))
+		mediaType := cmp.Or(l.MediaType, ispec.MediaTypeImageLayerGzip)
+		manifest.Layers = append(manifest.Layers, w.blob(mediaType, w.compress(mediaType, plain)))
 	}
 	manifest.Config = w.blob(ispec.MediaTypeImageConfig, w.json(config))
 	d := w.blob(ispec.MediaTypeImageManifest, w.json(manifest))
@@ -85,9 +92,19 @@ func (w *writer) archive(l Layer) []byte {
 	return b.Bytes()
 }
 
-func (w *writer) compress(plain []byte) []byte {
+func (w *writer) compress(mediaType string, plain []byte) []byte {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	var z io.WriteCloser
+	switch {
+	case strings.HasSuffix(mediaType, "gzip"):
+		z = gzip.NewWriter(&b)
+	case strings.HasSuffix(mediaType, "zstd"):
+		var err error
+		z, err = zstd.NewWriter(&b)
+		w.note(err)
+	default:
+		return plain
+	}
 	_, err := z.Write(plain)
 	w.note(errors.Join(err, z.Close()))
 	return b.Bytes()
