@@ -138,8 +138,8 @@ func (o *operations) end(op *core.Op, res *core.Result, took time.Duration) {
 	o.rested()
 }
 
-// goesOn reports whether an operation is one more turn of a long one, which was told of when it began, of one that
-// keeps data again, or of a setup that is repeated because it is time to.
+// goesOn reports whether the log needs no line of an operation: it is a further turn of a long one, it keeps data
+// again, or it repeats a setup because it is time to.
 func (o *operations) goesOn(is *core.Op, res *core.Result) bool {
 	isKept := op.IsKept(res.Reason)
 	renews := is.Verb == core.Refresh && res.Outcome == hal.Done

@@ -124,8 +124,8 @@ func (g *Workload) Pick(site, object string, nth int, weights ...uint32) int {
 	return g.Choose.Pick(sim.NewID(site, object, uint32(nth)), weights)
 }
 
-// Renews draws whether the driver file.example wants its publishes repeated. What a crowd costs is told without, and
-// one that is slow would never have done with it.
+// Renews draws whether the driver file.example wants its publishes repeated. It does not in worlds with a crowd, whose
+// costs are counted, nor if it is slow: then a publish would always be under way.
 func (g *Workload) Renews(file *sim.Personality) bool {
 	return g.R.Crowd.Pods == 0 && !file.Slow && g.Pick("workload.renews", "file.example", 0, 5, 1) == 1
 }

@@ -66,8 +66,7 @@ func (u *Use) Thing() string {
 	return u.Driver + "^" + u.Volume
 }
 
-// Upon is the volume, as core names it, of the rungs that pods share and that a use stands upon; "" if it stands on
-// none.
+// Upon names the volume, as core does, whose shared rung a use depends on; "" if it depends on none.
 func (u *Use) Upon() string {
 	switch {
 	case u.Image != "":

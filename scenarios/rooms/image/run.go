@@ -32,7 +32,7 @@ type run struct {
 	world.PlainRun
 	isHunted bool
 	isAway   bool                        // the second image of hunts is not there, or damaged
-	came     map[core.PodUID]hal.Instant // when the agent was told of a pod first
+	came     map[core.PodUID]hal.Instant // when the agent first heard of a pod
 	harmed   map[*world.Pod]uint64       // somebody has deleted files that a pod has, after so many of its stops and one
 }
 
