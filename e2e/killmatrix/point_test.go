@@ -100,11 +100,11 @@ func stable(object string) (begins string, isWhole bool) {
 }
 
 // byTheClock tells the calls that come more or less often from run to run: what no operation asks is asked again every
-// so often.
+// so often, and which mounts are looked at together, and when, depends on when notices of them arrive.
 func byTheClock(h *host.Host, c call, nth int) bool {
 	if c.Op != 0 || c.Effect {
 		return false
 	}
-	return nth > 1 || strings.HasPrefix(c.Object, h.Manifests) ||
+	return nth > 1 || c.Call == "mounts within" || strings.HasPrefix(c.Object, h.Manifests) ||
 		strings.HasPrefix(c.Object, h.Root+"/volnode/manifests")
 }
