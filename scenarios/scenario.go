@@ -266,6 +266,9 @@ func (t *scenario) script(id sim.ID, possible []sim.Fault) sim.Fault {
 			for _, of := range []string{"/late", "/code", "/moment"} {
 				t.values[sim.NewID(site+of, id.Object, id.Nth).Hash()] = f.Value
 			}
+			if fault == sim.Intercepted {
+				t.values[sim.NewID(site+"/late", id.Object, id.Nth).Hash()] = int64(f.Late)
+			}
 			if fault == sim.ErrorPart || fault == sim.ErrorFull {
 				t.values[sim.NewID(site+"/late", id.Object, id.Nth).Hash()] = int64(actsAfter)
 			}

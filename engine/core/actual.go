@@ -334,12 +334,17 @@ func (c *Core) rises(r *rung) {
 }
 
 // saw notes what is at the place of a rung before its next setup: it is not the rung. While a setup may still act, saw
-// notes nothing, because what is there may be the effect of that setup.
+// notes nothing, because what is there may be the effect of that setup. It may be that of one that has ended, too: a
+// publish that is repeated may mount once more and fail.
 func (r *rung) saw(fingerprint string) {
-	if r.bound(SetUp) == 0 {
-		r.believe(r.looked())
-		r.setSeen(fingerprint)
+	if r.bound(SetUp) != 0 {
+		return
 	}
+	if (r.remade || r.remembers(SetUp) != 0) && !IsBare(fingerprint) {
+		fingerprint = SeenUnknown
+	}
+	r.believe(r.looked())
+	r.setSeen(fingerprint)
 }
 
 // observed takes in what is at a rung's place. It ignores what was read before the rung last changed.

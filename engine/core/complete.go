@@ -273,6 +273,7 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 		c.fenceOff(r, in, res)
 		if in.Verb == Refresh && r.state == Present {
 			r.refuses(r.refused || !slices.Equal(r.made, in.Params))
+			r.own().remade = true
 			return // a refresh takes nothing down: the rung stays up, and core repeats the refresh
 		}
 		if r.state == Absent || r.made == nil {

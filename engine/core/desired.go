@@ -296,3 +296,58 @@ func (c *Core) recordFreed() {
 	}
 	c.freed = nil
 }
+
+// change returns what core must do because r was made differently from what is wanted. The rungs below r count like its
+// parameters.
+func (c *Core) change(r *rung) OnChange {
+	if r.state == Absent {
+		return OnChangeKeep
+	}
+	worst := c.shifted(r)
+	if worst == OnChangeKeep && r.refused {
+		worst = OnChangeRefresh
+	}
+	if slices.Equal(r.made, r.Want) {
+		return worst
+	}
+	if r.isVoid() {
+		return OnChangeRebuild
+	}
+	for _, w := range r.Want {
+		// A rung that was found without a record lacks parameters in made: they are not known, so they do not differ.
+		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
+		if at >= 0 && r.made[at].Value != w.Value && (worst == OnChangeKeep || w.OnChange == OnChangeRebuild) {
+			worst = w.OnChange
+		}
+	}
+	return worst
+}
+
+// isAsWanted reports whether r is up as wanted. A size that still has to grow does not count: it grows in use.
+func (c *Core) isAsWanted(r *rung) bool {
+	change := c.change(r)
+	return r.state == Present && (change == OnChangeKeep || change == OnChangeGrow)
+}
+
+// shifted compares the rungs on which r was set up with those that are there now. A rung that needs all of them needs a
+// rebuild when one of them was rebuilt. A rung that needs only some (the legs of a device) needs a refresh.
+func (c *Core) shifted(r *rung) OnChange {
+	for _, g := range r.generation {
+		if b := c.rungs[g.Key]; b != nil && b.fingerprint != "" && b.fingerprint != g.Fingerprint {
+			// also if that is lost meanwhile
+			if r.Need == 0 {
+				return OnChangeRebuild
+			}
+			return OnChangeRefresh
+		}
+	}
+	if r.Need == 0 {
+		return OnChangeKeep
+	}
+	for _, b := range c.below(r) {
+		if b.state == Present && !slices.ContainsFunc(r.generation, func(g Foundation) bool { return g.Key == b.Key }) {
+			return OnChangeRefresh
+		}
+	}
+	return OnChangeKeep
+}

@@ -31,6 +31,10 @@ const (
 	// clean: no setup can have left anything. Invariant: the rung is Absent, and no setup was ever sent, or each one
 	// that was sent had ended when the last Done teardown began.
 	clean
+	// letGo: a teardown may have acted since the last look, after a setup. The actor has let go of the rung then, and
+	// what it has left at the place would be set up over: a teardown must come before the next setup. Invariant: the
+	// rung is Absent.
+	letGo
 	// reconfirmable: core has sent nothing since it confirmed the fingerprint. An inspection that finds it again is
 	// enough to believe in the rung. Invariant: the rung is Unknown.
 	reconfirmable
@@ -44,7 +48,7 @@ const (
 )
 
 func (t trust) String() string {
-	return [numTrusts]string{"plain", "clean", "reconfirmable", "to undo", "failed"}[t]
+	return [numTrusts]string{"plain", "clean", "let go", "reconfirmable", "to undo", "failed"}[t]
 }
 
 // isLegal reports whether the laws allow e.
@@ -54,7 +58,7 @@ func (e evidence) isLegal() bool {
 	}
 	switch e.trust {
 	case plain:
-	case clean:
+	case clean, letGo:
 		if e.state != Absent {
 			return false
 		}
@@ -82,7 +86,10 @@ func (e evidence) mustUndo() bool { return e.trust == undo || e.trust == failed 
 // doubted is e of a rung that may be up, down or half-way by now. What must go before the next setup still must.
 func (e evidence) doubted() evidence {
 	e.state = Unknown
-	if !e.mustUndo() {
+	switch {
+	case e.trust == letGo:
+		e.trust = undo
+	case !e.mustUndo():
 		e.trust = plain
 	}
 	return e

@@ -16,7 +16,7 @@ import (
 
 // TestLegalEvidence: who makes more of it legal has more to decide on.
 func TestLegalEvidence(t *testing.T) {
-	require.Len(t, legalEvidence(), 194)
+	require.Len(t, legalEvidence(), 210)
 	require.True(t, evidence{}.isLegal(), "nothing is known")
 }
 
@@ -25,6 +25,7 @@ func TestIllegalEvidence(t *testing.T) {
 	for name, e := range map[string]evidence{
 		"gone, and in use":                 {state: Absent, trust: clean, inspected: true, mayBeUsed: true},
 		"up, and nothing is left":          {state: Present, trust: clean, inspected: true},
+		"up, and let go of":                {state: Present, trust: letGo, inspected: true},
 		"up, and to go before it comes up": {state: Present, trust: undo, inspected: true},
 		"up, where nobody could look":      {state: Present, veiled: true},
 		"of no such trust":                 {trust: numTrusts},

@@ -40,7 +40,7 @@ func (r *rung) bound(v Verb) hal.Instant {
 
 // expireCalls takes away the calls whose bound has passed, and those that end matches.
 func (c *Core) expireCalls(r *rung, end func(call) bool) {
-	before := len(r.calls)
+	before, mayTakeDown := len(r.calls), r.bound(TearDown) != 0
 	// A record that stays may keep a bound that has passed: it says nothing any more.
 	// A teardown that is in flight may have looked before the effect came.
 	isAwaited := r.awaitsEffect() || r.op != nil && r.op.Verb == TearDown && r.remembers(SetUp) != 0
@@ -62,6 +62,11 @@ func (c *Core) expireCalls(r *rung, end func(call) bool) {
 	}
 	if len(r.calls) == before && !isForgotten {
 		return
+	}
+	if mayTakeDown && r.bound(TearDown) == 0 && r.state == Absent && r.trust == plain {
+		e := r.evidence
+		e.trust = letGo
+		r.believe(e)
 	}
 	c.writeRecord(r)
 	c.markAround(r)

@@ -23,7 +23,10 @@ type plight struct {
 	refreshBy hal.Instant
 	// refused: the rung may differ from made, so core repeats the refresh even if made is wanted again. Invariant: a
 	// refresh with other parameters was not Done since the last Done.
-	refused  bool
+	refused bool
+	// remade: what is at the path may be what a refresh has made. Invariant: one ended Unknown since the rung was last
+	// confirmed.
+	remade   bool
 	calls    []call       // calls without a known end. Invariant: each has a bound; expireCalls removes it at its bound.
 	answered *[2]answered // calls that ended with an error: answered.go. Invariant: those of setups, then of teardowns.
 	child    string       // a helper that may still act, for people; "" is none. Invariant: it is of an earlier run.
@@ -56,7 +59,7 @@ func (c *Core) disown(r *rung) {
 
 func (p *plight) isOver() bool {
 	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused &&
-		!p.denied && !p.panicked &&
+		!p.remade && !p.denied && !p.panicked &&
 		len(p.calls) == 0 && p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) &&
 		p.up == (backoff{}) && p.down == (backoff{}) && p.falls == (backoff{}) &&
 		len(p.droppedBelow)+len(p.vacates)+len(p.rivals) == 0
@@ -75,10 +78,11 @@ func (r *rung) endsLoss() {
 	}
 }
 
-// confirms notes that r is there, whatever an actor has said.
+// confirms notes that r is there, as its fingerprint says, whatever an actor has said.
 func (r *rung) confirms() {
-	if r.denied {
-		r.own().denied = false
+	if r.denied || r.remade {
+		p := r.own()
+		p.denied, p.remade = false, false
 	}
 }
 

@@ -38,6 +38,7 @@ const (
 	whySetUpOpen
 	whyTearDownOpen
 	whySecondTearDown
+	whyLetGo
 	whyDefers
 	whyClaim
 	whyPlace
@@ -82,6 +83,7 @@ var whyTexts = [...]string{
 	whySetUpOpen:      "an earlier setup call may still act",
 	whyTearDownOpen:   "an earlier teardown call may still act",
 	whySecondTearDown: "second teardown: a setup call may have acted after the first",
+	whyLetGo:          "second teardown: a teardown call may have acted on what a late setup call made",
 	whyDefers:         "waits for the teardown of %s",
 	whyClaim:          "waits for %s to release its ReadWriteOncePod claim",
 	whyPlace:          "waits for the teardown of %s at the same path",

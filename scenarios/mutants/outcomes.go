@@ -149,6 +149,10 @@ var outcomes = []Mutant{
 		"v.undoFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish", "",
 	},
 	{
+		"what a late unpublish has let go of is mounted over", "S18, laws 4.2", "engine/core.Core.nextUp",
+		"if r.trust == letGo {", "if false {",
+	},
+	{
 		"what could not be looked at is mounted over", "S18, S21, laws 3.3", "engine/plugin/csi.work.letGo",
 		`left(w.released() + ", but volnode cannot inspect the path: "`,
 		`op.Unknown(w.released() + ", but volnode cannot inspect the path: "`,

@@ -29,6 +29,10 @@ var renewals = []Mutant{
 		"c.batch.Lines[last].Again = true", "c.batch.Lines[last].Again = false",
 	},
 	{
+		"what a repeated publish has mounted is another's", "L2, laws 7.1", "engine/core.rung.saw",
+		"(r.remade || r.remembers(SetUp) != 0)", "false",
+	},
+	{
 		"a start waits before it publishes again", "L17", "engine/core.Core.respec",
 		"r.lacks(r.short, c.now)", "r.lacks(r.short, r.renewal(c.now))",
 	},
