@@ -22,7 +22,10 @@ type Config struct {
 	// IsNameGiven: a person gave NodeName. A start refuses one that is not the identity file's. Else NodeName is the
 	// host's name, which may change.
 	IsNameGiven bool
-	RootDir     string // absolute, no symbolic links in it
+	// NodeLabels are the node's labels, for the node affinity of PersistentVolumes. Its host name is one without being
+	// given, and what a driver says of where the node is counts for the driver's volumes. It is not changed.
+	NodeLabels map[string]string
+	RootDir    string // absolute, no symbolic links in it
 	// Adopt: a person has seen what a start would take over of another agent's root directory, and wants it.
 	Adopt bool
 	// AcceptMachine: a person says that this machine now owns the root directory, whatever machine-id the identity file

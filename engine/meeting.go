@@ -311,6 +311,7 @@ func (r *registry) interview(info hal.PluginInfo, known string, events hal.PeerE
 		return "", nil, fmt.Errorf("NodeGetInfo of %s: the node id is empty", info.Name)
 	}
 	f.NodeID = r.ears.said.Clean(node.GetNodeId()) // it is only shown
+	f.Topology = node.GetAccessibleTopology().GetSegments()
 	caps, err := r.h.CSINode.Capabilities(call(), at, &csi.NodeGetCapabilitiesRequest{})
 	if err != nil {
 		return "", nil, err

@@ -61,6 +61,7 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 	}
 	o.input = populator.Input{
 		Sources: p.cfg.VolumeSources, Root: p.cfg.RootDir, NodeName: p.cfg.NodeName,
+		NodeLabels: p.cfg.NodeLabels,
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Object:     func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
@@ -36,19 +37,20 @@ const (
 // configuration is what the operator decides: a NodeConfiguration file, with the flags over it. docs/volnode.md
 // describes each key.
 type configuration struct {
-	APIVersion       string           `yaml:"apiVersion"`
-	Kind             string           `yaml:"kind"`
-	NodeName         string           `yaml:"nodeName"`
-	RootDir          string           `yaml:"rootDir"`
-	ManifestDir      string           `yaml:"manifestDir"`
-	ImageDir         string           `yaml:"imageDir"`
-	MissingManifests missingManifests `yaml:"missingManifests"`
-	MountNamespace   mountNamespace   `yaml:"mountNamespace"`
-	Socket           string           `yaml:"socket"`
-	Metrics          metricsConfig    `yaml:"metrics"`
-	CSI              csiConfig        `yaml:"csi"`
-	JournalBytes     size             `yaml:"journalBytes"`
-	Logging          loggingConfig    `yaml:"logging"`
+	APIVersion       string            `yaml:"apiVersion"`
+	Kind             string            `yaml:"kind"`
+	NodeName         string            `yaml:"nodeName"`
+	NodeLabels       map[string]string `yaml:"nodeLabels"`
+	RootDir          string            `yaml:"rootDir"`
+	ManifestDir      string            `yaml:"manifestDir"`
+	ImageDir         string            `yaml:"imageDir"`
+	MissingManifests missingManifests  `yaml:"missingManifests"`
+	MountNamespace   mountNamespace    `yaml:"mountNamespace"`
+	Socket           string            `yaml:"socket"`
+	Metrics          metricsConfig     `yaml:"metrics"`
+	CSI              csiConfig         `yaml:"csi"`
+	JournalBytes     size              `yaml:"journalBytes"`
+	Logging          loggingConfig     `yaml:"logging"`
 
 	// Of flags alone: words of a person for one start.
 	adopt, acceptMachine bool
@@ -120,7 +122,8 @@ func (s *size) UnmarshalYAML(n *yaml.Node) error {
 
 func defaultConfiguration() configuration {
 	return configuration{
-		RootDir: defaultRootDir, ManifestDir: defaultManifestDir, ImageDir: defaultImageDir, Socket: defaultSocket,
+		NodeLabels: map[string]string{},
+		RootDir:    defaultRootDir, ManifestDir: defaultManifestDir, ImageDir: defaultImageDir, Socket: defaultSocket,
 		MountNamespace:   hostNamespace,
 		MissingManifests: missingWaits,
 		CSI: csiConfig{
@@ -163,6 +166,12 @@ func (c *configuration) complete() error {
 	bad := func(key, format string, args ...any) { all = append(all, badValue(key, format, args...)) }
 	if why := plugin.BadObjectName(c.NodeName); why != "" {
 		bad("nodeName", "%s", plugin.Says(c.NodeName, why))
+	}
+	for _, label := range slices.Sorted(maps.Keys(c.NodeLabels)) {
+		for _, why := range append(validation.IsQualifiedName(label),
+			validation.IsValidLabelValue(c.NodeLabels[label])...) {
+			bad("nodeLabels", "%s=%s: %s", label, c.NodeLabels[label], why)
+		}
 	}
 	for _, p := range []struct{ key, path string }{
 		{"rootDir", c.RootDir},
@@ -267,7 +276,8 @@ func (c *configuration) engineConfig(events func([]engine.Event)) engine.Config 
 		drivers[name] = p
 	}
 	return engine.Config{
-		NodeName: c.NodeName, IsNameGiven: !c.isHostName, RootDir: c.RootDir, Adopt: c.adopt,
+		NodeName: c.NodeName, IsNameGiven: !c.isHostName, NodeLabels: c.NodeLabels, RootDir: c.RootDir,
+		Adopt:         c.adopt,
 		AcceptMachine: c.acceptMachine,
 		PodUID: func(node, namespace, name string) core.PodUID {
 			return core.PodUID(manifest.PodUID(node, namespace, name))

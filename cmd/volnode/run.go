@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode"
 
@@ -27,6 +28,8 @@ func runCommand(c *client) *cobra.Command {
 	set.StringVar(&flags.ImageDir, "image-dir", flags.ImageDir,
 		"directory of the OCI images that pods may have volumes of")
 	set.StringVar(&flags.NodeName, "node-name", "", "name of this node at its first start (default: the host's name)")
+	set.StringToStringVar(&flags.NodeLabels, "node-label", nil,
+		"label of this node, like zone=a, for the node affinity of PersistentVolumes; more than one may be given")
 	set.BoolVar(&flags.adopt, "adopt", false,
 		"take over a root directory with volumes of another agent (start without it to see the plan)")
 	set.BoolVar(&flags.acceptMachine, "accept-machine", false,
@@ -62,10 +65,16 @@ func configurationOf(file string, flags configuration, given *pflag.FlagSet) (co
 		}
 	}
 	for name, take := range map[string]func(){
-		"root-dir":        func() { c.RootDir = flags.RootDir },
-		"manifest-dir":    func() { c.ManifestDir = flags.ManifestDir },
-		"image-dir":       func() { c.ImageDir = flags.ImageDir },
-		"node-name":       func() { c.NodeName = flags.NodeName },
+		"root-dir":     func() { c.RootDir = flags.RootDir },
+		"manifest-dir": func() { c.ManifestDir = flags.ManifestDir },
+		"image-dir":    func() { c.ImageDir = flags.ImageDir },
+		"node-name":    func() { c.NodeName = flags.NodeName },
+		"node-label": func() {
+			if c.NodeLabels == nil {
+				c.NodeLabels = map[string]string{}
+			}
+			maps.Copy(c.NodeLabels, flags.NodeLabels)
+		},
 		"mount-namespace": func() { c.MountNamespace = flags.MountNamespace },
 		"socket":          func() { c.Socket = flags.Socket },
 		"metrics-address": func() { c.Metrics.Address = flags.Metrics.Address },

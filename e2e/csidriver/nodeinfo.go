@@ -31,11 +31,17 @@ func (s nodeServer) NodeGetCapabilities(
 	return answer, nil
 }
 
+// TopologyKey is the label of nodes by which volumes say on which one they are; its value is the node's id.
+const TopologyKey = "topology." + DefaultName + "/node"
+
 // NodeGetInfo implements csi.NodeServer.
 func (s nodeServer) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
 	return &csi.NodeGetInfoResponse{
 		NodeId:            s.driver.config.NodeID,
 		MaxVolumesPerNode: s.driver.config.MaxVolumes,
+		AccessibleTopology: &csi.Topology{
+			Segments: map[string]string{TopologyKey: s.driver.config.NodeID},
+		},
 	}, nil
 }
 

@@ -17,7 +17,9 @@ spec: {attachRequired: false}
 // driver's. Options are further lines of the PersistentVolume's spec.csi.
 func ClaimAndVolume(name, handle, options string) string {
 	return claimAndVolume(name,
-		fmt.Sprintf("csi:\n    driver: %s\n    volumeHandle: %s\n%s", csidriver.DefaultName, handle, options))
+		fmt.Sprintf("nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: %s, operator: In, "+
+			"values: [%s]}]}]}}\n  csi:\n    driver: %s\n    volumeHandle: %s\n%s",
+			csidriver.TopologyKey, NodeName, csidriver.DefaultName, handle, options))
 }
 
 // LocalVolume is a PersistentVolume of a directory of the node, and its claim, of the same name.

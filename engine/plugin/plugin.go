@@ -32,6 +32,8 @@ type DriverFacts struct {
 	StageUnstage          bool // STAGE_UNSTAGE_VOLUME
 	SingleNodeMultiWriter bool // SINGLE_NODE_MULTI_WRITER
 	VolumeMountGroup      bool // VOLUME_MOUNT_GROUP
+	// Topology are the labels of the node in the driver's words: where it is, as the driver's volumes see it.
+	Topology map[string]string
 }
 
 // DriverConfig is what the operator says of a CSI driver.

@@ -1,54 +1,64 @@
 package populator
 
 import (
-	"slices"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/volnode/volnode/engine/plugin"
 )
 
-// reachable checks the node affinity of a PersistentVolume (K:D26): one of its terms must admit this node. Of the node
-// its name alone is known, so an expression on another label or field admits nobody, and the problem says so.
+// reachable checks the node affinity of a PersistentVolume (K:D26): one of its terms must admit this node. Its labels
+// are those that the operator gives it, its host name, and what the volume's driver says of where the node is. Until
+// that driver is registered, nobody knows what it says, and the volume waits for it.
 func (p *populator) reachable(v *plugin.Volume) *plugin.Problem {
 	affinity := v.PV.Spec.NodeAffinity
 	if affinity == nil || affinity.Required == nil {
 		return nil
 	}
 	field := v.PVField("spec.nodeAffinity.required")
-	unknown := ""
-	for _, term := range affinity.Required.NodeSelectorTerms {
-		all := slices.Concat(term.MatchExpressions, term.MatchFields)
-		admits := len(all) > 0 // an empty term admits nobody
-		for _, e := range all {
-			if e.Key != corev1.LabelHostname && e.Key != "metadata.name" {
-				unknown, admits = e.Key, false
-				continue
-			}
-			admits = admits && matches(e, p.NodeName)
-		}
-		if admits {
-			return nil
+	selector, err := nodeaffinity.NewNodeSelector(affinity.Required)
+	if err != nil {
+		return plugin.Problemf(field, "%s", err)
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.NodeName, Labels: map[string]string{
+		corev1.LabelHostname: p.NodeName,
+	}}}
+	maps.Copy(node.Labels, p.NodeLabels)
+	driver, _ := p.Sources.Driver(v.PV, v.Spec)
+	isAway := false
+	if driver != "" {
+		p.consult(RefDriver, "", driver)
+		if facts := p.Driver(driver); facts != nil {
+			maps.Copy(node.Labels, facts.Topology)
+		} else {
+			isAway = true
 		}
 	}
-	if unknown != "" {
-		return plugin.Problemf(field, "asks for %s, but volnode knows only the name of this node, %s; use %s", unknown,
-			p.NodeName, corev1.LabelHostname)
+	if selector.Match(node) {
+		return nil
 	}
-	return plugin.Problemf(field, "does not admit this node, %s", p.NodeName)
+	switch lacks := lacking(affinity.Required, node.Labels); {
+	case lacks == "":
+		return plugin.Problemf(field, "does not admit this node, %s", p.NodeName)
+	case isAway:
+		return nil
+	default:
+		return plugin.Problemf(field, "asks for %s, and this node, %s, has no such label; give it with nodeLabels in "+
+			"the configuration, or with --node-label", lacks, p.NodeName)
+	}
 }
 
-// matches evaluates one expression on the node's name.
-func matches(e corev1.NodeSelectorRequirement, name string) bool {
-	switch e.Operator {
-	case corev1.NodeSelectorOpIn:
-		return slices.Contains(e.Values, name)
-	case corev1.NodeSelectorOpNotIn:
-		return !slices.Contains(e.Values, name)
-	case corev1.NodeSelectorOpExists:
-		return true
-	case corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		return false
+// lacking is a label that a selector asks for, and the node does not have; "" if there is none.
+func lacking(of *corev1.NodeSelector, labels map[string]string) string {
+	for _, term := range of.NodeSelectorTerms {
+		for _, e := range term.MatchExpressions {
+			if _, has := labels[e.Key]; !has {
+				return e.Key
+			}
+		}
 	}
-	return false
+	return ""
 }

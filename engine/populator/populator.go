@@ -20,6 +20,7 @@ import (
 type Input struct {
 	Sources        kinds.Table
 	Root, NodeName string
+	NodeLabels     map[string]string // of this node; its host name goes without saying
 	Pod            *corev1.Pod
 
 	Claim  func(namespace, name string) *corev1.PersistentVolumeClaim

@@ -55,7 +55,7 @@ func (o *objects) add(t *testing.T, text string) {
 func (o *objects) input(pod *corev1.Pod) Input {
 	in := Input{
 		Sources: kinds.All(),
-		Root:    "/r", NodeName: "node1", Pod: pod,
+		Root:    "/r", NodeName: "node1", Pod: pod, NodeLabels: map[string]string{"zone": "b", "rack": "7"},
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Held:       func(string, string, string) *hal.Content { return nil },
@@ -130,6 +130,7 @@ func TestPopulate(t *testing.T) {
 				o.facts[name] = &plugin.DriverFacts{
 					Name: name, StageUnstage: d.HasArg("stage"),
 					SingleNodeMultiWriter: d.HasArg("snmw"),
+					Topology:              map[string]string{name + "/segment": "s1"},
 				}
 				if d.HasArg("gone") {
 					delete(o.facts, name)

@@ -173,7 +173,7 @@ const (
 // AddDriver installs a driver and starts it.
 func (w *World) AddDriver(spec DriverSpec) {
 	if spec.NodeID == "" {
-		spec.NodeID = "node-of-" + spec.Name
+		spec.NodeID = NodeID(spec.Name)
 	}
 	if spec.Endpoint == "" {
 		spec.Endpoint = w.base + "/plugins/" + spec.Name + "/csi.sock"

@@ -17,12 +17,21 @@ var (
 	callUnpublish = newCallSite("csi.unpublish", hal.ClassRPC, true)
 )
 
+// NodeID is what a driver calls this node, if nobody says otherwise.
+func NodeID(driver string) string { return "node-of-" + driver }
+
+// TopologyKey is the label by which a driver tells nodes apart. Its value is the node's id.
+func TopologyKey(driver string) string { return "topology." + driver + "/node" }
+
 func (h hostNode) Info(c hal.Call, driver string, _ *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
 	res, err := h.ask(callNodeInfo, c, driver, "", request{method: "NodeGetInfo"})
 	if err != nil {
 		return nil, err
 	}
-	return &csi.NodeGetInfoResponse{NodeId: res.driver.nodeID}, nil
+	d := res.driver
+	return &csi.NodeGetInfoResponse{
+		NodeId: d.nodeID, AccessibleTopology: &csi.Topology{Segments: map[string]string{TopologyKey(d.name): d.nodeID}},
+	}, nil
 }
 
 func (h hostNode) Capabilities(

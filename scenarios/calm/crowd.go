@@ -107,6 +107,7 @@ func crowdVolume(name string) []any {
 	pv := world.PersistentVolume(0, world.Version{})
 	pv.Name, pv.Spec.ClaimRef.Name = "pv-"+name, name
 	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: crowdDriver, VolumeHandle: name}
+	pv.Spec.NodeAffinity = nil
 	claim := world.ClaimOf(0, 0)
 	claim.Name, claim.Spec.VolumeName = name, pv.Name
 	return []any{pv, claim}

@@ -20,6 +20,15 @@ func kindOf(version, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
 
+// NodesWith is the node affinity of what nodes with a label can reach.
+func NodesWith(label, value string) *corev1.VolumeNodeAffinity {
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: label, Operator: corev1.NodeSelectorOpIn, Values: []string{value}},
+		}}},
+	}}
+}
+
 // volume reads "volume NAME of DRIVER TRAIT…": the claim NAME, the PersistentVolume pv-NAME with NAME for its handle,
 // and the CSIDriver. In the place of DRIVER may be another source, as local:PATH.
 func (p *parser) volume(words []string) error {
@@ -38,6 +47,7 @@ func (p *parser) volume(words []string) error {
 		driver = ""
 	}
 	var options []string
+	var affinity *corev1.VolumeNodeAffinity
 	for rest := words[3:]; len(rest) > 0; rest = rest[1:] {
 		switch word := rest[0]; {
 		case word == "block":
@@ -47,6 +57,10 @@ func (p *parser) volume(words []string) error {
 		case word == "option" && len(rest) > 1:
 			rest = rest[1:]
 			options = append(options, rest[0])
+		case word == "on" && len(rest) > 1 && strings.Contains(rest[1], "="):
+			rest = rest[1:]
+			label, value, _ := strings.Cut(rest[0], "=")
+			affinity = NodesWith(label, value)
 		case driver == "" && (word == "read-only" || word == "handle"):
 			p.note(p.errorf("%q is for volumes of a CSI driver", word))
 		case word == "read-only":
@@ -55,8 +69,8 @@ func (p *parser) volume(words []string) error {
 			rest = rest[1:]
 			csi.VolumeHandle = rest[0]
 		default:
-			p.note(p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE and option "+
-				"MOUNT-OPTION are", word))
+			p.note(p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE, option "+
+				"MOUNT-OPTION and on LABEL=VALUE are", word))
 		}
 	}
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
@@ -67,6 +81,7 @@ func (p *parser) volume(words []string) error {
 	pv.Spec = corev1.PersistentVolumeSpec{
 		Capacity: size, AccessModes: []corev1.PersistentVolumeAccessMode{access}, VolumeMode: &mode,
 		MountOptions:           options,
+		NodeAffinity:           affinity,
 		ClaimRef:               &corev1.ObjectReference{Namespace: DefaultNamespace, Name: name},
 		PersistentVolumeSource: src,
 	}

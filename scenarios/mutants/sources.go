@@ -3,6 +3,18 @@ package mutants
 // sources is what comes from outside: objects of the cluster, drivers, and what the populator makes of them.
 var sources = []Mutant{
 	{
+		"the node is nowhere in the words of its drivers", "L3, K:D26", "engine/populator.populator.reachable",
+		"maps.Copy(node.Labels, facts.Topology)", "_ = facts.Topology",
+	},
+	{
+		"a volume is mounted on a node that cannot reach it", "K:D26", "engine/populator.populator.reachable",
+		"if selector.Match(node) {", "if selector.Match(node) || lacking(affinity.Required, node.Labels) == \"\" {",
+	},
+	{
+		"a volume is refused before its driver says where the node is", "K:D26", "engine/populator.populator.reachable",
+		"isAway = true", "isAway = false",
+	},
+	{
 		"synced is told before the pods", "S22, kubernetes#120150", "engine.objects.sourceSynced",
 		"o.populateStale()", "",
 	},

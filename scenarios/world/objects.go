@@ -15,6 +15,7 @@ import (
 
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal/manifest"
+	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/lang"
 	"github.com/volnode/volnode/scenarios/secrets"
@@ -195,6 +196,9 @@ func PersistentVolume(i int, is Version) *corev1.PersistentVolume {
 	}
 	if is.Edits > 0 {
 		pv.Spec.MountOptions = append(pv.Spec.MountOptions, fmt.Sprintf("commit=%d", is.Edits))
+	}
+	if i%2 == 0 { // only this node can reach it, as its driver says
+		pv.Spec.NodeAffinity = lang.NodesWith(sim.TopologyKey(v.Driver), sim.NodeID(v.Driver))
 	}
 	pv.UID = uidAfter(i, is.Lives)
 	return pv
