@@ -50,6 +50,8 @@ type Config struct {
 	// JournalBytes is the size of each of the journal's two files at first; default 4 MiB. They grow up to JournalMost,
 	// as records need and while the disk has room; default 256 MiB.
 	JournalBytes, JournalMost int64
+	// MeasureEvery is how often each volume of a claim is asked how full it is; 0 is never.
+	MeasureEvery time.Duration
 	// InFlight is how many operations of one driver, or of volnode itself, run at a time; default [core.MaxInFlight].
 	// One that takes long is not counted.
 	InFlight int

@@ -37,6 +37,7 @@ type VolumeManager struct {
 	deleting   *deleting   // the log of deletions
 	operations *operations // runs what core asks for
 	waits      *waits      // who waits for what
+	measuring  *measuring  // asks how full volumes are
 	own        *own        // watches the agent's own files
 	questions  *questions  // answers of rungs, volumes and pods
 
@@ -72,9 +73,13 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.commits.dropped, m.commits.wrote = func() { m.objects.changed(volumeRef) }, m.own.journalWritten
 	m.hidden = &hidden{port: &m.port, found: func() { m.objects.endUnnamedPods(); m.drift.tableChanged(nil) }}
 	m.starting = &starting{port: &m.port, begin: m.begin, damaged: m.own.tellDamage}
+	m.measuring = &measuring{
+		port: &m.port, objects: m.objects, facts: m.drivers.facts, known: map[hal.Key]measured{},
+		asking: map[string][]hal.Key{},
+	}
 	m.questions = &questions{
 		port: &m.port, objects: m.objects, reached: m.drivers.reached, isUnwritten: m.commits.isUnwritten,
-		below: m.drift.strangerBelow, starting: func() string { return m.starting.why },
+		below: m.drift.strangerBelow, usage: m.measuring.usage, starting: func() string { return m.starting.why },
 	}
 	m.waits.isUnwritten, m.waits.lacking = m.commits.isUnwritten, m.questions.lacking
 	m.carryOut, m.rested = m.commits.dispatch, m.checkStopped
@@ -176,6 +181,7 @@ func (m *VolumeManager) begin(n node) {
 	}
 	m.drift.tableChanged(nil)
 	m.hidden.lookAtHidden()
+	m.measuring.begin()
 }
 
 // operationEnded tells the components of an operation that has ended, once core knows of it.

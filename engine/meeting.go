@@ -324,6 +324,8 @@ func (r *registry) interview(info hal.PluginInfo, known string, events hal.PeerE
 			f.SingleNodeMultiWriter = true
 		case csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP:
 			f.VolumeMountGroup = true
+		case csi.NodeServiceCapability_RPC_GET_VOLUME_STATS:
+			f.VolumeStats = true
 		default: // what the engine makes no use of
 		}
 	}

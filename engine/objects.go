@@ -392,6 +392,14 @@ func (o *objects) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 	return names
 }
 
+// claimOf is the claim that a PersistentVolume is bound to, as namespace/name; "" for none.
+func (o *objects) claimOf(pv string) string {
+	if v := o.volumes[pv]; v != nil && v.Spec.ClaimRef != nil {
+		return v.Spec.ClaimRef.Namespace + "/" + v.Spec.ClaimRef.Name
+	}
+	return ""
+}
+
 func nameOf(v *populator.Volume) named {
 	n := named{volume: v.Name, problem: v.Problem}
 	if len(v.Rungs) > 0 {

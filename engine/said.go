@@ -168,6 +168,12 @@ func (n discreetNode) Capabilities(
 	return resp, n.heard(c, "", nil, err) // as of Info
 }
 
+func (n discreetNode) Stats(c hal.Call, driver string, r *csi.NodeGetVolumeStatsRequest,
+) (*csi.NodeGetVolumeStatsResponse, error) {
+	resp, err := n.CSINode.Stats(c, driver, r)
+	return resp, n.heard(c, driver, n.volume, err)
+}
+
 func (n discreetNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest,
 ) (*csi.NodeStageVolumeResponse, error) {
 	resp, err := n.CSINode.Stage(c, driver, r)

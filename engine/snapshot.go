@@ -32,6 +32,7 @@ type questions struct {
 	reached     func(v core.View, why string) string // adds to why what is known of a driver
 	isUnwritten func(hal.Key) bool                   // the record of a rung that is up is on its way
 	below       func(hal.Key) string                 // what others have mounted below a volume, "" for nothing
+	usage       func(top hal.Key) *Usage             // how full a volume is, nil if it is not known
 	starting    func() string                        // why the start failed last
 }
 
@@ -183,7 +184,9 @@ func (q *questions) podStatus(p core.PodView, look func(hal.Key) (RungStatus, bo
 }
 
 func (q *questions) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {
-	s := VolumeStatus{Name: n.volume, PV: n.pv, State: Waiting}
+	s := VolumeStatus{
+		Name: n.volume, PV: n.pv, Claim: q.objects.claimOf(n.pv), State: Waiting, Usage: q.usage(n.top),
+	}
 	if n.problem != nil {
 		s.State, s.Why = Blocked, n.problem.Error()
 		return s

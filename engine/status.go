@@ -52,13 +52,32 @@ type PodStatus struct {
 type VolumeStatus struct {
 	// Name is spec.volumes[].name, or what is left to name it by once no manifest names its pod: the
 	// PersistentVolume's.
-	Name  string    `json:"name"`
-	PV    string    `json:"persistentVolume,omitempty"` // its PersistentVolume, if it has one
+	Name string `json:"name"`
+	PV   string `json:"persistentVolume,omitempty"` // its PersistentVolume, if it has one
+	// Claim is the PersistentVolumeClaim that it stands for, as namespace/name; "" for none.
+	Claim string    `json:"persistentVolumeClaim,omitempty"`
 	State Condition `json:"state"`
 	// Path is where the pod finds it; "" until known.
 	Path string    `json:"path,omitempty"`
 	Why  string    `json:"why,omitempty"`
 	Keys []hal.Key `json:"rungs,omitempty"` // its ladder, top first
+	// Usage is how full it is, of a volume of a claim; nil until somebody has been asked, and if nobody can say.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Usage is how full a volume is.
+type Usage struct {
+	Bytes  *Amount       `json:"bytes,omitempty"` // nil if nobody says
+	Inodes *Amount       `json:"inodes,omitempty"`
+	Age    time.Duration `json:"ageNanoseconds"` // since it was said
+	Why    string        `json:"why,omitempty"`  // why nothing was said
+}
+
+// Amount is how much there is of something.
+type Amount struct {
+	Total     int64 `json:"total"`
+	Available int64 `json:"available"`
+	Used      int64 `json:"used"`
 }
 
 // RungStatus is one rung: what is known, what is under way, since when, why, and what comes next.

@@ -84,6 +84,7 @@ type CSINode interface {
 	Unstage(c Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error)
 	Publish(c Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error)
 	Unpublish(c Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error)
+	Stats(c Call, driver string, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error)
 }
 
 // CSIController is the controller service of a connected driver, for hosts that have no attach/detach controller. Class

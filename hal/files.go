@@ -122,17 +122,25 @@ type HostFile struct {
 }
 
 // HostPaths is paths of the host, of hostPath volumes. Links are followed, as hostPath has always done. They may lie on
-// any filesystem and hang, so Find and Make are of class helper.
+// any filesystem and hang, so Find, Usage and Make are of class helper.
 type HostPaths interface {
 	// Find tells what path leads to.
 	Find(c Call, path string) (HostFile, error)
 	// Cached is Find for what the kernel has in its cache, and waits for no filesystem. EAGAIN: it has not all of it,
 	// or would have to ask. ENOENT: there is nothing. It is of class syscall.
 	Cached(c Call, path string) (HostFile, error)
+	// Usage tells how full the filesystem at path is (statfs(2)). Bytes that root alone may use are not available.
+	Usage(c Call, path string) (Usage, error)
 	// Make makes path as a directory (0755, with parents) or an empty file (0644, parents must exist) if nothing is
 	// there; EEXIST if something is.
 	Make(c Call, path string, t FileType) error
 }
+
+// Usage is how full something is.
+type Usage struct{ Bytes, Inodes Amount }
+
+// Amount is how much there is of something. All are 0 if nobody says.
+type Amount struct{ Total, Available, Used int64 }
 
 // Child is a helper process of an earlier run of the agent that still lives.
 type Child struct {

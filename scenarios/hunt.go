@@ -128,6 +128,7 @@ func (h *Hunter) Run(s Schedule) Result {
 		Plain: world.PlainVolumes(is.Volumes),
 	}
 	r.Guard(func() {
+		g.Measures()
 		begin(g)
 		if r.Until(hal.Instant(is.Chaos)) && !s.IsShort {
 			r.Broken, r.Ailing, r.Bad = breaksOne(g), calm.Ails(g), calm.Errs(g)
@@ -167,7 +168,7 @@ func begin(g *workload.Workload) {
 	}
 	file.Attach = file.Staging && g.Setup.Volumes > cases.OneVolume &&
 		g.Pick("workload.nodes", "file.example", 0, 4, 1) == 1
-	driver(g, "file.example", file)
+	file = driver(g, "file.example", file)
 	for i := range g.Setup.Volumes {
 		v := world.VolumeAt(i)
 		w.AddVolume(v.Driver, v.Handle)
@@ -220,13 +221,15 @@ func begin(g *workload.Workload) {
 	}
 }
 
-// driver installs a driver, with manners that are drawn, and configures the engine for it.
-func driver(g *workload.Workload, name string, kind sim.Personality) {
+// driver installs a driver, with manners that are drawn, configures the engine for it, and returns how it is.
+func driver(g *workload.Workload, name string, kind sim.Personality) sim.Personality {
+	kind.Stats = g.R.Cfg.MeasureEvery > 0
 	is := g.R.W.DrawPersonality(name, kind)
 	if is.ActsBehind {
 		g.R.Cfg.Drivers[name] = plugin.DriverConfig{ActsAfterReply: true}
 	}
 	g.R.W.AddDriver(sim.DriverSpec{Name: name, Personality: is})
+	return is
 }
 
 // plan draws what pod i is and does.

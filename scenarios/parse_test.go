@@ -140,7 +140,8 @@ func TestAllErrorsAreTold(t *testing.T) {
 		`s.txt:1: "stagng" is no trait of a driver; did you mean staging?`,
 		"s.txt:1: the scenario says nothing of itself; begin it with a comment: what happens, and the bug that it " +
 			"comes from",
-		`s.txt:2: "big" is no trait of a volume; block, one-pod, read-only, handle HANDLE and option MOUNT-OPTION are`,
+		`s.txt:2: "big" is no trait of a volume; block, one-pod, read-only, handle HANDLE, option MOUNT-OPTION and ` +
+			"on LABEL=VALUE are",
 		"s.txt:3: write pod NAMESPACE/NAME [version V] uses VOLUME…, like: pod default/web uses vol-a memory",
 		`s.txt:4: "soon" is not a time of up to a day; write it like 90s or 2m`,
 		"s.txt:4: there is no driver e; there are: d",

@@ -97,8 +97,14 @@ type Play struct {
 	leaves func(line int) bool
 }
 
-// trustsNoAnswer configures the engine for drivers that are known to act after they have answered.
-func (t *scenario) trustsNoAnswer() {
+// configures the engine for the drivers, and for what it is to do beside its work.
+func (t *scenario) configures() {
+	if t.S.Measures {
+		t.R.Cfg.MeasureEvery = dealings.MeasureEvery
+	}
+	for name := range t.S.Bare {
+		t.R.Cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
+	}
 	for _, d := range t.S.Drivers {
 		if c := t.R.Cfg.Drivers[d.Name]; d.Personality.ActsBehind {
 			c.ActsAfterReply = true
@@ -127,10 +133,7 @@ func (p Play) Run() StoryResult {
 		NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, JournalMost: s.JournalMost,
 		Drivers: map[string]plugin.DriverConfig{},
 	})
-	for name := range s.Bare {
-		t.R.Cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
-	}
-	t.trustsNoAnswer()
+	t.configures()
 	t.R.Files, t.R.Probe, t.R.AllWrite, t.R.IsRenamed, t.R.Bare = s.Files, watched(p.Probe), true, true, s.Bare
 	check(t.R, p.Check)
 	t.R.Root.IsTold = slices.ContainsFunc(s.Steps,
@@ -305,7 +308,7 @@ func (t *scenario) others(i int) string {
 const actsAfter = 30 * time.Second
 
 func (t *scenario) sent(e sim.Effect) {
-	if t.actedOn != nil && e.Kind != sim.EffectAsked { // which changes nothing
+	if t.actedOn != nil && !e.Kind.IsQuestion() { // which changes nothing
 		most, at := mostRepeats, e.Path
 		if dealings.AnyRenews(t.R) {
 			most = mostRenewals
@@ -358,6 +361,7 @@ func (t *scenario) begin() {
 
 // addDriver installs a driver with the volumes that PersistentVolumes name, in any of their versions.
 func addDriver(t *workload.Scene, d sim.DriverSpec) {
+	d.Personality.Stats = t.S.Measures
 	t.W.AddDriver(d)
 	var handles []string
 	for _, o := range t.S.Objects {

@@ -7,6 +7,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
 	"github.com/volnode/volnode/scenarios/workload"
 )
@@ -180,13 +181,16 @@ func expectType(t *workload.Scene, path string, want hal.FileType) string {
 }
 
 // standings are how a volume can stand.
-var standings = []string{"mounted", "unmounted", "read-only", "writable", "raw"}
+var standings = []string{"mounted", "unmounted", "read-only", "writable", "raw", "measured", "unmeasured"}
 
 // expectVolume: how a volume is at the path at which its pod finds it.
 func expectVolume(t *workload.Scene, volume, name, how string) string {
 	u, why := t.Use(volume, name)
 	if why != "" {
 		return why
+	}
+	if how == "measured" || how == "unmeasured" {
+		return expectMeasured(t, u.Path, how == "measured")
 	}
 	stack := t.W.MountsAt(u.Path)
 	if len(stack) == 0 {
@@ -203,6 +207,28 @@ func expectVolume(t *workload.Scene, volume, name, how string) string {
 	}
 	if !is[how] {
 		return "it is mounted otherwise: " + stack[len(stack)-1].Fingerprint()
+	}
+	return ""
+}
+
+// expectMeasured: the status says how full the volume at a path is, or says nothing of it.
+func expectMeasured(t *workload.Scene, path string, want bool) string {
+	s, _ := judges.Status(t.R)
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			switch is := v.Usage != nil && v.Usage.Bytes != nil; {
+			case v.Path != path:
+			case is == want:
+				return ""
+			case is:
+				return fmt.Sprintf("%d bytes are in use", v.Usage.Bytes.Used)
+			case v.Usage != nil:
+				return "nobody knows how full it is: " + v.Usage.Why
+			}
+		}
+	}
+	if want {
+		return "the status does not say how full it is"
 	}
 	return ""
 }

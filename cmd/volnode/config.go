@@ -37,20 +37,21 @@ const (
 // configuration is what the operator decides: a NodeConfiguration file, with the flags over it. docs/volnode.md
 // describes each key.
 type configuration struct {
-	APIVersion       string            `yaml:"apiVersion"`
-	Kind             string            `yaml:"kind"`
-	NodeName         string            `yaml:"nodeName"`
-	NodeLabels       map[string]string `yaml:"nodeLabels"`
-	RootDir          string            `yaml:"rootDir"`
-	ManifestDir      string            `yaml:"manifestDir"`
-	ImageDir         string            `yaml:"imageDir"`
-	MissingManifests missingManifests  `yaml:"missingManifests"`
-	MountNamespace   mountNamespace    `yaml:"mountNamespace"`
-	Socket           string            `yaml:"socket"`
-	Metrics          metricsConfig     `yaml:"metrics"`
-	CSI              csiConfig         `yaml:"csi"`
-	JournalBytes     size              `yaml:"journalBytes"`
-	Logging          loggingConfig     `yaml:"logging"`
+	APIVersion        string            `yaml:"apiVersion"`
+	Kind              string            `yaml:"kind"`
+	NodeName          string            `yaml:"nodeName"`
+	NodeLabels        map[string]string `yaml:"nodeLabels"`
+	RootDir           string            `yaml:"rootDir"`
+	ManifestDir       string            `yaml:"manifestDir"`
+	ImageDir          string            `yaml:"imageDir"`
+	MissingManifests  missingManifests  `yaml:"missingManifests"`
+	MountNamespace    mountNamespace    `yaml:"mountNamespace"`
+	Socket            string            `yaml:"socket"`
+	Metrics           metricsConfig     `yaml:"metrics"`
+	CSI               csiConfig         `yaml:"csi"`
+	JournalBytes      size              `yaml:"journalBytes"`
+	VolumeStatsPeriod time.Duration     `yaml:"volumeStatsPeriod"`
+	Logging           loggingConfig     `yaml:"logging"`
 
 	// Of flags alone: words of a person for one start.
 	adopt, acceptMachine bool
@@ -130,8 +131,9 @@ func defaultConfiguration() configuration {
 			CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second,
 			LateWindow: 120 * time.Second,
 		},
-		JournalBytes: 4 << 20,
-		Logging:      loggingConfig{Format: logText, Level: slog.LevelInfo},
+		JournalBytes:      4 << 20,
+		VolumeStatsPeriod: time.Minute,
+		Logging:           loggingConfig{Format: logText, Level: slog.LevelInfo},
 	}
 }
 
@@ -139,7 +141,10 @@ func defaultConfiguration() configuration {
 const (
 	minJournalBytes = 64 << 10
 	maxJournalBytes = 256 << 20
-	maxTimeout      = time.Hour
+
+	minVolumeStatsPeriod = time.Second
+	maxVolumeStatsPeriod = 24 * time.Hour
+	maxTimeout           = time.Hour
 	// maxSocketPath is the room in sun_path (unix(7)), less its NUL.
 	maxSocketPath = 107
 )
@@ -202,6 +207,9 @@ func (c *configuration) complete() error {
 	}
 	if c.JournalBytes < minJournalBytes || c.JournalBytes > maxJournalBytes {
 		bad("journalBytes", "%d is not between 64Ki and 256Mi", c.JournalBytes)
+	}
+	if p := c.VolumeStatsPeriod; p != 0 && (p < minVolumeStatsPeriod || p > maxVolumeStatsPeriod) {
+		bad("volumeStatsPeriod", "%s is neither 0s, for never, nor between 1s and 24h", p)
 	}
 	return errors.Join(append(append(all, checkMetricsAddress(c.Metrics.Address)), c.CSI.check()...)...)
 }
@@ -284,7 +292,8 @@ func (c *configuration) engineConfig(events func([]engine.Event)) engine.Config 
 		},
 		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
 		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers,
-		JournalBytes: int64(c.JournalBytes), Events: events, EventLevel: c.Logging.eventLevel(),
+		JournalBytes: int64(c.JournalBytes), MeasureEvery: c.VolumeStatsPeriod,
+		Events: events, EventLevel: c.Logging.eventLevel(),
 	}
 }
 

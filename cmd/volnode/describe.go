@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,8 @@ func printDescription(w io.Writer, a describeAnswer) {
 		fields(w, "  ", "uid", string(p.UID), "state", string(p.State), "wanted", yesNo(p.Wanted))
 		for _, v := range p.Volumes {
 			fmt.Fprintf(w, "\n  volume %s\n", volumeText(v))
-			fields(w, "    ", "state", string(v.State), "path", v.Path, "why", v.Why)
+			fields(w, "    ", "state", string(v.State), "claim", v.Claim, "path", v.Path, "usage", usageText(v.Usage),
+				"why", v.Why)
 			for _, key := range v.Keys {
 				if i := slices.IndexFunc(a.Rungs, func(r engine.RungStatus) bool { return r.Key == key }); i >= 0 {
 					printRung(w, "    ", a.Rungs[i])
@@ -107,6 +109,44 @@ func printDescription(w io.Writer, a describeAnswer) {
 		}
 	}
 	printDeletions(w, a.Deletions)
+}
+
+// usageText is how full a volume is: "1.5 GiB of 10 GiB (15 %), 11 of 65536 inodes".
+func usageText(u *engine.Usage) string {
+	if u == nil {
+		return ""
+	}
+	var parts []string
+	if b := u.Bytes; b != nil {
+		part := bytesText(b.Used) + " of " + bytesText(b.Total)
+		if b.Total > 0 {
+			part += fmt.Sprintf(" (%.0f %%)", 100*float64(b.Used)/float64(b.Total))
+		}
+		parts = append(parts, part)
+	}
+	if n := u.Inodes; n != nil && n.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d inodes", n.Used, n.Total))
+	}
+	if len(parts) == 0 {
+		parts = []string{"not known"}
+		if u.Why != "" {
+			parts = append(parts, u.Why)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func bytesText(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	f, i := float64(n), 0
+	for ; f >= 1024 && i < len(units)-1; i++ {
+		f /= 1024
+	}
+	digits := 0
+	if f < 10 && i > 0 {
+		digits = 1
+	}
+	return strconv.FormatFloat(f, 'f', digits, 64) + " " + units[i]
 }
 
 // mostDeletions bounds the deletions that describe shows of one pod.

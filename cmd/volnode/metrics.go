@@ -14,12 +14,13 @@ import (
 	"github.com/volnode/volnode/hal/wrap"
 )
 
-// metrics are the program's, under the names that dashboards of the kubelet know where there is one. No label names a
-// volume or a pod.
+// metrics are the program's, under the names that dashboards of the kubelet know where there is one. Only how full
+// volumes are is said of single claims.
 type metrics struct {
 	registry   *prometheus.Registry
 	calls      *prometheus.HistogramVec // of CSI
 	operations *prometheus.HistogramVec
+	measures   *prometheus.HistogramVec // of how full volumes are
 }
 
 func newMetrics() *metrics {
@@ -31,6 +32,10 @@ func newMetrics() *metrics {
 	m.operations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "storage_operation_duration_seconds", Help: "Operations on volumes, by result.", Buckets: buckets,
 	}, []string{"volume_plugin", "operation_name", "status", "migrated"})
+	m.measures = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "kubelet_volume_metric_collection_duration_seconds",
+		Help: "Questions to how full a volume is, by whom they ask.",
+	}, []string{"metric_source"})
 	b := buildOf()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "volnode_build_info", Help: "1, with the build information of this volnode.",
@@ -40,7 +45,7 @@ func newMetrics() *metrics {
 		},
 	})
 	info.Set(1)
-	m.registry.MustRegister(m.calls, m.operations, info, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.calls, m.operations, m.measures, info, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -54,6 +59,12 @@ func (m *metrics) wrap(h hal.Host) hal.Host {
 		if method, ok := csiMethods[s.Name]; ok {
 			driver, _, _ := strings.Cut(s.Object, " ")
 			m.calls.WithLabelValues(driver, method, statusOf(err), "false").Observe(runtime.Now().Sub(start).Seconds())
+		}
+		switch driver, _, _ := strings.Cut(s.Object, " "); s.Name {
+		case "NodeGetVolumeStats":
+			m.measures.WithLabelValues(driver).Observe(runtime.Now().Sub(start).Seconds())
+		case "host usage":
+			m.measures.WithLabelValues("statfs").Observe(runtime.Now().Sub(start).Seconds())
 		}
 		return err
 	})
@@ -70,6 +81,7 @@ var csiMethods = map[string]string{
 	"NodeUnstageVolume":     "/csi.v1.Node/NodeUnstageVolume",
 	"NodePublishVolume":     "/csi.v1.Node/NodePublishVolume",
 	"NodeUnpublishVolume":   "/csi.v1.Node/NodeUnpublishVolume",
+	"NodeGetVolumeStats":    "/csi.v1.Node/NodeGetVolumeStats",
 }
 
 // ended takes in an operation that changes the node. The turns of a deletion count once.
@@ -156,12 +168,52 @@ var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
 	"Bad manifests, pods whose teardown waits for them, and missing manifests that nobody has accepted.",
 	[]string{"kind"}, nil)
 
+// usageDescs are the kubelet's, one series for each claim.
+var usageDescs = func() (all [6]*prometheus.Desc) {
+	for i, of := range [6][2]string{
+		{"capacity_bytes", "Size of the volume in bytes."},
+		{"available_bytes", "Bytes of the volume that are free."},
+		{"used_bytes", "Bytes of the volume that are in use."},
+		{"inodes", "Inodes of the volume."},
+		{"inodes_free", "Inodes of the volume that are free."},
+		{"inodes_used", "Inodes of the volume that are in use."},
+	} {
+		all[i] = prometheus.NewDesc("kubelet_volume_stats_"+of[0], of[1], []string{"namespace", "persistentvolumeclaim"}, nil)
+	}
+	return all
+}()
+
+// usages sends how full the volumes of claims are. Pods that share a claim have the same to say of it.
+func usages(s engine.Status, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+	isSaid := map[string]bool{}
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			if v.Usage == nil || isSaid[v.Claim] {
+				continue
+			}
+			namespace, claim, _ := strings.Cut(v.Claim, "/")
+			for i, of := range []*engine.Amount{v.Usage.Bytes, v.Usage.Inodes} {
+				if of == nil {
+					continue
+				}
+				isSaid[v.Claim] = true
+				for j, n := range []int64{of.Total, of.Available, of.Used} {
+					gauge(usageDescs[3*i+j], float64(n), namespace, claim)
+				}
+			}
+		}
+	}
+}
+
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc,
 		answerDesc, waitingDesc, troublesDesc, actsDesc, defectsDesc,
 	} {
+		ch <- d
+	}
+	for _, d := range usageDescs {
 		ch <- d
 	}
 }
@@ -194,6 +246,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(troublesDesc, float64(bad), "bad")
 	gauge(troublesDesc, float64(held), "held")
 	gauge(troublesDesc, float64(missing), "missing")
+	usages(s, gauge)
 	for _, name := range driverNames(s.Drivers) {
 		d, waiting := driverNamed(s.Drivers, name)
 		gauge(registeredDesc, asNumber(d.Registered), name)

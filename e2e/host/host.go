@@ -39,8 +39,9 @@ type Host struct {
 type Settings struct {
 	CallTimeout, UnstageTimeout, LateWindow time.Duration
 	JournalBytes                            string
-	Metrics                                 string   // address; "" is none
-	Run                                     []string // further arguments of volnode run
+	Metrics                                 string        // address; "" is none
+	VolumeStats                             time.Duration // between questions to how full volumes are; 0 is never
+	Run                                     []string      // further arguments of volnode run
 }
 
 // Quick makes the bound of a call without a reply a matter of seconds.

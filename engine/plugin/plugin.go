@@ -32,6 +32,7 @@ type DriverFacts struct {
 	StageUnstage          bool // STAGE_UNSTAGE_VOLUME
 	SingleNodeMultiWriter bool // SINGLE_NODE_MULTI_WRITER
 	VolumeMountGroup      bool // VOLUME_MOUNT_GROUP
+	VolumeStats           bool // GET_VOLUME_STATS
 	// Topology are the labels of the node in the driver's words: where it is, as the driver's volumes see it.
 	Topology map[string]string
 }

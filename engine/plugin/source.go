@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
 )
 
 // Source is a volume source: all that the rest of the engine knows of it. Package kinds has the table of them.
@@ -53,6 +54,9 @@ type Kind struct {
 	// Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: a source of pods has named
 	// the pod in this run of volnode. nil if a teardown of this kind deletes nothing.
 	Deletes func(made []core.Param, isNamed bool) (Doomed, bool)
+	// Measure asks how full a volume is that is up, at the top of its ladder. It changes nothing, and may hang until
+	// the deadline of the call. nil if nobody can say.
+	Measure func(h *hal.Host, c hal.Call, made []core.Param) (hal.Usage, error)
 	// IsDevice: the kubelet calls what sets it up mount_device, and not volume_mount.
 	IsDevice bool
 	// IsShared: pods share its rungs.
@@ -61,6 +65,11 @@ type Kind struct {
 	IsOfHost bool
 	// IsDirectory: the directory at the path holds the data itself, so that nobody may remove it or mount over it.
 	IsDirectory bool
+}
+
+// MeasurePath is a Measure by the filesystem that is mounted for the pod.
+func MeasurePath(h *hal.Host, c hal.Call, made []core.Param) (hal.Usage, error) {
+	return h.HostPaths.Usage(c, PathOf(made))
 }
 
 // Doomed is data that a teardown deletes.

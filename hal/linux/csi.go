@@ -65,6 +65,12 @@ func (s *csiNode) Unpublish(
 	return invoke(s.drivers, c, driver, "NodeUnpublishVolume", r, csi.NewNodeClient, csi.NodeClient.NodeUnpublishVolume)
 }
 
+func (s *csiNode) Stats(
+	c hal.Call, driver string, r *csi.NodeGetVolumeStatsRequest,
+) (*csi.NodeGetVolumeStatsResponse, error) {
+	return invoke(s.drivers, c, driver, "NodeGetVolumeStats", r, csi.NewNodeClient, csi.NodeClient.NodeGetVolumeStats)
+}
+
 func (s *csiController) Capabilities(
 	c hal.Call, driver string, r *csi.ControllerGetCapabilitiesRequest,
 ) (*csi.ControllerGetCapabilitiesResponse, error) {

@@ -58,6 +58,7 @@ func TestMethodsOfCSI(t *testing.T) {
 	checkMethod(expect, "Node/NodeUnstageVolume", node.Unstage)
 	checkMethod(expect, "Node/NodePublishVolume", node.Publish)
 	checkMethod(expect, "Node/NodeUnpublishVolume", node.Unpublish)
+	checkMethod(expect, "Node/NodeGetVolumeStats", node.Stats)
 	checkMethod(expect, "Controller/ControllerGetCapabilities", controller.Capabilities)
 	checkMethod(expect, "Controller/CreateVolume", controller.Create)
 	checkMethod(expect, "Controller/DeleteVolume", controller.Delete)

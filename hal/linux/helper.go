@@ -24,6 +24,7 @@ type request struct {
 	Unmount *unmountRequest
 	Find    *findRequest
 	Make    *makeRequest
+	Usage   *string // the path
 	Unpack  *unpackRequest
 }
 
@@ -47,6 +48,7 @@ type response struct {
 	Detail  string
 	Outcome hal.Outcome
 	Found   hal.HostFile
+	Usage   hal.Usage
 }
 
 // help runs req in a helper child and waits until it is reaped. A call of class helper kills the child at its deadline;

@@ -75,6 +75,11 @@ func perform(req request) response {
 	case req.Unpack != nil:
 		outcome, err := unpack(*req.Unpack)
 		return answer(err, outcome)
+	case req.Usage != nil:
+		is, err := usageOf(*req.Usage)
+		resp := answer(err, hal.NotDone)
+		resp.Usage = is
+		return resp
 	case req.Make != nil:
 		outcome, err := hostMake(req.Make.Path, req.Make.Type)
 		return answer(err, outcome)

@@ -54,6 +54,37 @@ func (p *hostPaths) Cached(c hal.Call, path string) (hal.HostFile, error) {
 	return found, err
 }
 
+func (p *hostPaths) Usage(c hal.Call, path string) (hal.Usage, error) {
+	if !filepath.IsAbs(path) {
+		return hal.Usage{}, failure(hal.ClassHelper, "usage", path, because(syscall.EINVAL, "not an absolute path"))
+	}
+	var is hal.Usage
+	err := p.host.within(c, hal.ClassHelper, "usage", path, func() error {
+		resp, err := p.host.help(c, hal.ClassHelper, "usage", path, request{Usage: &path})
+		is = resp.Usage
+		return err
+	})
+	return is, err
+}
+
+// usageOf is Usage in a helper child.
+func usageOf(path string) (hal.Usage, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return hal.Usage{}, err
+	}
+	size := st.Frsize
+	if size == 0 {
+		size = st.Bsize
+	}
+	return hal.Usage{
+		Bytes: hal.Amount{
+			Total: int64(st.Blocks) * size, Available: int64(st.Bavail) * size, Used: int64(st.Blocks-st.Bfree) * size,
+		},
+		Inodes: hal.Amount{Total: int64(st.Files), Available: int64(st.Ffree), Used: int64(st.Files - st.Ffree)},
+	}, nil
+}
+
 func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
 	op := map[hal.FileType]string{hal.TypeDirectory: "mkdir", hal.TypeFile: "create"}[t]
 	if op == "" || !filepath.IsAbs(path) {

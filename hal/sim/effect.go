@@ -62,6 +62,9 @@ const (
 	EffectAsked
 	// EffectFreed: a process that kept what is mounted at Path busy has let go of it.
 	EffectFreed
+	// EffectMeasured: the agent has asked how full a volume is: its driver, about what is at Target, or, without a
+	// driver, the filesystem at Path.
+	EffectMeasured
 )
 
 var effectNames = [...]string{
@@ -69,8 +72,11 @@ var effectNames = [...]string{
 	"acted", "answered", "ended",
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
-	"driver down", "refused", "disk failed", "asked", "freed",
+	"driver down", "refused", "disk failed", "asked", "freed", "measured",
 }
+
+// IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.
+func (k EffectKind) IsQuestion() bool { return k == EffectAsked || k == EffectMeasured }
 
 func (k EffectKind) String() string { return effectNames[k] }
 

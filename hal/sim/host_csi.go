@@ -41,6 +41,15 @@ func (k *call) never(method string, errno syscall.Errno) error {
 	}
 }
 
+// asks tells of a question to how full a volume is.
+func (k *call) asks(at *callSite, driver string, q request) {
+	if at == callStats {
+		k.h.w.tell(actor{call: k}, Effect{
+			Kind: EffectMeasured, Driver: driver, Method: q.method, Volume: q.volume, Target: q.target, Staging: q.staging,
+		})
+	}
+}
+
 // ask sends a request to the process behind a socket, or with endpoint "" to a connected driver, and waits for the
 // answer.
 func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request) (result, error) {
@@ -64,6 +73,7 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	if q.method == getInfo {
 		w.tell(actor{call: &k}, Effect{Kind: EffectAsked, Path: endpoint, Method: q.method})
 	}
+	k.asks(at, object, q)
 	var own *conn
 	if endpoint == "" {
 		if own = h.inc.conn(driver); own == nil {

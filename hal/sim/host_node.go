@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"hash/fnv"
+
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/volnode/volnode/hal"
@@ -15,6 +17,7 @@ var (
 	callUnstage   = newCallSite("csi.unstage", hal.ClassRPC, true)
 	callPublish   = newCallSite("csi.publish", hal.ClassRPC, true)
 	callUnpublish = newCallSite("csi.unpublish", hal.ClassRPC, true)
+	callStats     = newCallSite("csi.volume-stats", hal.ClassRPC, false)
 )
 
 // NodeID is what a driver calls this node, if nobody says otherwise.
@@ -53,6 +56,7 @@ func (h hostNode) Capabilities(
 	add(is.Staging, csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME)
 	add(is.MultiWriter, csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER)
 	add(is.MountGroup, csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP)
+	add(is.Stats, csi.NodeServiceCapability_RPC_GET_VOLUME_STATS)
 	return reply, nil
 }
 
@@ -109,6 +113,31 @@ func (h hostNode) Unpublish(
 		return nil, err
 	}
 	return &csi.NodeUnpublishVolumeResponse{}, nil
+}
+
+// VolumeSize is the size of a volume, in bytes. No two are equal.
+func VolumeSize(driver, handle string) int64 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(driver + "^" + handle)) // a hash never fails
+	return 1<<40 + int64(sum.Sum32())<<12
+}
+
+func (h hostNode) Stats(
+	c hal.Call, driver string, q *csi.NodeGetVolumeStatsRequest,
+) (*csi.NodeGetVolumeStatsResponse, error) {
+	res, err := h.ask(callStats, c, driver, "", request{
+		method: "NodeGetVolumeStats", volume: q.GetVolumeId(), target: q.GetVolumePath(),
+		staging: q.GetStagingTargetPath(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	size := VolumeSize(res.driver.name, q.GetVolumeId())
+	is := filled(size)
+	return &csi.NodeGetVolumeStatsResponse{Usage: []*csi.VolumeUsage{
+		{Unit: csi.VolumeUsage_BYTES, Total: size, Used: is.Bytes.Used, Available: is.Bytes.Available},
+		{Unit: csi.VolumeUsage_INODES, Total: is.Inodes.Total, Used: is.Inodes.Used, Available: is.Inodes.Available},
+	}}, nil
 }
 
 type hostController struct{ *host }

@@ -15,6 +15,7 @@ var (
 	callFind   = newCallSite("hostpaths.find", hal.ClassHelper, false)
 	callCached = newCallSite("hostpaths.cached", hal.ClassSyscall, false)
 	callMake   = newCallSite("hostpaths.make", hal.ClassHelper, true)
+	callUsage  = newCallSite("hostpaths.usage", hal.ClassHelper, false)
 )
 
 func (h hostPaths) Find(c hal.Call, path string) (hal.HostFile, error) {
@@ -30,6 +31,53 @@ func (h hostPaths) Find(c hal.Call, path string) (hal.HostFile, error) {
 		return errno
 	})
 	return found, k.done(errno)
+}
+
+func (h hostPaths) Usage(c hal.Call, path string) (hal.Usage, error) {
+	w := h.w
+	k := h.enter(callUsage, path, c, &w.menus.helper)
+	w.tell(actor{call: &k}, Effect{Kind: EffectMeasured, Path: path})
+	errno, ok := k.acts()
+	if !ok {
+		return hal.Usage{}, k.done(errno)
+	}
+	var is hal.Usage
+	errno = k.inKernel("usage "+path, func(actor) syscall.Errno {
+		at, _, errno := w.walk(path, walkAll)
+		if errno == 0 {
+			errno = at.m.refuses(w) // statfs(2) asks the server, also about the root of what it serves
+		}
+		if errno == 0 {
+			is = usageOf(at.n.sb)
+		}
+		return errno
+	})
+	return is, k.done(errno)
+}
+
+// UsageAt is how full the filesystem is that a path leads to; zero if there is none.
+func (w *World) UsageAt(path string) hal.Usage {
+	at, _, errno := w.walk(path, walkAll)
+	if errno != 0 {
+		return hal.Usage{}
+	}
+	return usageOf(at.n.sb)
+}
+
+// HangsAt: who asks what is mounted at a path about its filesystem waits for a server.
+func (w *World) HangsAt(path string) bool { return w.mounts.isHung(path) }
+
+// usageOf is how full a filesystem is. No two are of one size.
+func usageOf(sb *superblock) hal.Usage {
+	return filled(1<<30 + int64(sb.dev.Major)<<20 + int64(sb.dev.Minor)<<12)
+}
+
+// filled is the usage of what has so many bytes.
+func filled(size int64) hal.Usage {
+	return hal.Usage{
+		Bytes:  hal.Amount{Total: size, Used: size / 4, Available: size - size/4},
+		Inodes: hal.Amount{Total: size >> 12, Used: 11, Available: size>>12 - 11},
+	}
 }
 
 // Cached: all is in the cache but what a server serves that is silent. A fault is what is not.

@@ -26,6 +26,8 @@ func (d *driver) perform(r *rpc, much amount) hal.Code {
 		return d.publish(r, much)
 	case "NodeUnpublishVolume":
 		return d.unpublish(r, much)
+	case "NodeGetVolumeStats":
+		return d.stats(r)
 	case "CreateVolume":
 		return d.create(r, much)
 	case "DeleteVolume":
@@ -37,6 +39,19 @@ func (d *driver) perform(r *rpc, much amount) hal.Code {
 		if !r.readOnly && much != nothing {
 			d.refused()
 		}
+	}
+	return hal.CodeOK
+}
+
+// stats finds the volume where it is asked for.
+func (d *driver) stats(r *rpc) hal.Code {
+	switch v := d.volume(r.volume); {
+	case !d.is.Stats:
+		return hal.CodeUnimplemented
+	case r.volume == "" || r.target == "":
+		return hal.CodeInvalidArgument
+	case v == nil || findHold(v.published, r.target) == nil && findHold(v.staged, r.target) == nil:
+		return hal.CodeNotFound
 	}
 	return hal.CodeOK
 }

@@ -74,7 +74,7 @@ func Sites() []Site {
 	}
 	add(effects, callStage, callUnstage, callPublish, callUnpublish, callCreate, callDelete, callControllerPublish,
 		callControllerUnpublish)
-	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps,
+	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps, callStats,
 		callControllerCaps)
 	add(read, callConnect, callSecret, callConfigMap, callPod)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
@@ -89,7 +89,7 @@ func Sites() []Site {
 	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
-	add(helper, callFind, callMake, callUnpack)
+	add(helper, callFind, callMake, callUnpack, callUsage)
 	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
 	}

@@ -150,6 +150,15 @@ func (w node) Unpublish(
 	})
 }
 
+func (w node) Stats(
+	c hal.Call, driver string, r *csi.NodeGetVolumeStatsRequest,
+) (*csi.NodeGetVolumeStatsResponse, error) {
+	at := Site{"NodeGetVolumeStats", driver + " " + r.GetVolumeId() + " " + r.GetVolumePath(), hal.ClassRPC, false}
+	return get(w.around, at, c, func() (*csi.NodeGetVolumeStatsResponse, error) {
+		return w.CSINode.Stats(c, driver, r)
+	})
+}
+
 type children struct {
 	hal.Children
 	around Around
@@ -289,6 +298,15 @@ func (w hostPaths) Cached(
 	at := Site{"host cached", path, hal.ClassSyscall, false}
 	return get(w.around, at, c, func() (hal.HostFile, error) {
 		return w.HostPaths.Cached(c, path)
+	})
+}
+
+func (w hostPaths) Usage(
+	c hal.Call, path string,
+) (hal.Usage, error) {
+	at := Site{"host usage", path, hal.ClassHelper, false}
+	return get(w.around, at, c, func() (hal.Usage, error) {
+		return w.HostPaths.Usage(c, path)
 	})
 }
 

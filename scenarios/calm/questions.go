@@ -59,8 +59,24 @@ func isQuiet(r *world.Run) bool {
 			fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, dealings.Quiet))
 		return false
 	}
-	return (!isHealthy(r) || renewsInTime(r, renewals)) &&
+	return (!isHealthy(r) || renewsInTime(r, renewals) && saysHowFull(r)) &&
 		dealings.KeepsNoMore(r) && dealings.TellsRegistrars(r) && plansNothing(r)
+}
+
+// saysHowFull is a part of L18: what the status says of volumes whose driver answers, after a time of calm.
+func saysHowFull(r *world.Run) bool {
+	if r.Cfg.MeasureEvery == 0 {
+		return true
+	}
+	s, ok := judges.Status(r)
+	if !ok {
+		return true
+	}
+	isPrompt := map[string]bool{"": true}
+	for _, d := range r.W.Drivers() {
+		isPrompt[d.Name] = d.Is.Stats && judges.IsPrompt(d)
+	}
+	return dealings.SaysHowFull(r, s, func(driver string) bool { return isPrompt[driver] })
 }
 
 // renewsInTime is L17, of the drivers whose calls take seconds at most.

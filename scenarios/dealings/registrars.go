@@ -108,6 +108,8 @@ func Meets(r *world.Run, e *sim.Effect) {
 		calls(r, e)
 	case sim.EffectAsked:
 		Connects(r, e)
+	case sim.EffectMeasured:
+		measures(r, e)
 	case sim.EffectDriverUp:
 		g.Since[e.Endpoint] = e.At
 		changesDriver(g, e.Driver, e.At)

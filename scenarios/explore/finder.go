@@ -103,7 +103,7 @@ func (f *finder) isThrough() bool {
 
 // effect counts what the agent's calls have done.
 func (f *finder) effect(e sim.Effect) {
-	if e.Actor == "agent" && e.Kind != sim.EffectAsked && !f.isDeepest {
+	if e.Actor == "agent" && !e.Kind.IsQuestion() && !f.isDeepest {
 		f.effects[operation{e.Run, e.Op}]++
 	}
 }

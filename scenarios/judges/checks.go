@@ -66,7 +66,7 @@ func Effect(r *world.Run, e sim.Effect) {
 	case sim.EffectAgentDied:
 		diesForgetful(r)
 		r.DiesUnwritten()
-		r.M, r.Core = nil, nil
+		r.M, r.Core, r.Measured = nil, nil, nil
 		Delays(r, Shortly)
 		r.Actual.Crashes++
 	case sim.EffectDriverUp:

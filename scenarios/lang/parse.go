@@ -72,15 +72,17 @@ type Scenario struct {
 	Stored  bool     // it is of the catalogue, and not read from a file
 	Head    []string // the comments, without #
 	Runtime bool
-	Files   bool
-	IsXFS   bool // the node's disk
-	Stuck   bool
-	Drivers []sim.DriverSpec
-	Absent  map[string]bool // drivers that are not installed before a statement starts them
-	Bare    map[string]bool // drivers that the engine is configured to expect no mount of
-	Faults  []FaultRule
-	Steps   []Step
-	Objects []Object
+	// Measures: the agent asks how full volumes are, and all drivers can say.
+	Measures bool
+	Files    bool
+	IsXFS    bool // the node's disk
+	Stuck    bool
+	Drivers  []sim.DriverSpec
+	Absent   map[string]bool // drivers that are not installed before a statement starts them
+	Bare     map[string]bool // drivers that the engine is configured to expect no mount of
+	Faults   []FaultRule
+	Steps    []Step
+	Objects  []Object
 	// JournalBytes and JournalMost are how large the agent's journal is at first, and how large it may grow.
 	JournalBytes, JournalMost int64
 }
@@ -197,6 +199,10 @@ func (p *parser) statement(line string) error {
 	}
 	switch words[0] {
 	case "host":
+		if len(words) == 2 && words[1] == "measures" {
+			p.s.Measures = true
+			return nil
+		}
 		return p.choice(words, "host runtime", "host no-runtime", &p.s.Runtime)
 	case "journal":
 		return p.journal(words[1:])

@@ -130,6 +130,13 @@ func (g *Workload) Renews(file *sim.Personality) bool {
 	return g.R.Crowd.Pods == 0 && !file.Slow && g.Pick("workload.renews", "file.example", 0, 5, 1) == 1
 }
 
+// Measures draws whether the agent asks how full volumes are: not in worlds with a crowd, whose costs are counted.
+func (g *Workload) Measures() {
+	if g.R.Crowd.Pods == 0 && g.Pick("workload.measures", "", 0, 5, 1) == 1 {
+		g.R.Cfg.MeasureEvery = dealings.MeasureEvery
+	}
+}
+
 // Time draws a time between 0 and most.
 func (g *Workload) Time(site, object string, nth int, most time.Duration) time.Duration {
 	return time.Duration(g.Choose.Between(sim.NewID(site, object, uint32(nth)), 0, int64(most)))

@@ -130,10 +130,17 @@ type Run struct {
 	Stop      bool        // no timeline event happens any more
 	goal      hal.Instant // to which the world goes on
 	Images    map[string][]ImageVersion
-	Crowd     Crowd       // that comes in calm
-	Meter     *wrap.Meter // of the present life, if the world has a crowd
-	IsKnown   func() bool // asked after each event whether the rest of the run is known; nil for nobody
-	IsOver    bool        // it is
+	Crowd     Crowd               // that comes in calm
+	Meter     *wrap.Meter         // of the present life, if the world has a crowd
+	IsKnown   func() bool         // asked after each event whether the rest of the run is known; nil for nobody
+	IsOver    bool                // it is
+	Measured  map[hal.Key]Measure // who was asked how full a volume is, by the rung at its top
+}
+
+// Measure is the last question to how full a volume is.
+type Measure struct {
+	At   hal.Instant
+	Hung int // how many questions in a row have met a server that was silent
 }
 
 // counts is what the agent has done so far.

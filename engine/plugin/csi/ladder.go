@@ -60,7 +60,7 @@ func Source() plugin.Source {
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{
 			{Name: KindStage, Verbs: Stage(), IsDevice: true, IsShared: true},
-			{Name: KindPublish, Verbs: Publish(), Deletes: deletes},
+			{Name: KindPublish, Verbs: Publish(), Deletes: deletes, Measure: measure},
 		},
 		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume,
 		Scan: func() plugin.Scan { return &scan{} },

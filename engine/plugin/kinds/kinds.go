@@ -111,6 +111,14 @@ func (t Table) IsDirectory(kind core.Kind) bool {
 	return k != nil && k.IsDirectory
 }
 
+// Measure returns how to ask how full a volume is whose ladder a rung of kind is at the top of, nil if nobody can say.
+func (t Table) Measure(kind core.Kind) func(*hal.Host, hal.Call, []core.Param) (hal.Usage, error) {
+	if k := t.kind(kind); k != nil {
+		return k.Measure
+	}
+	return nil
+}
+
 // Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: see [plugin.Kind].
 func (t Table) Deletes(kind core.Kind, made []core.Param, isNamed bool) (plugin.Doomed, bool) {
 	if k := t.kind(kind); k != nil && k.Deletes != nil {

@@ -39,8 +39,11 @@ func Source() plugin.Source {
 		InPod:    func(spec *corev1.Volume) bool { return spec.NFS != nil },
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.NFS != nil },
 		Ladder:   Ladder,
-		Kinds:    []plugin.Kind{{Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect}}},
-		Scan:     func() plugin.Scan { return &plugin.Directories{Found: rung, Bad: plugin.BadObjectName} },
+		Kinds: []plugin.Kind{{
+			Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},
+			Measure: plugin.MeasurePath,
+		}},
+		Scan: func() plugin.Scan { return &plugin.Directories{Found: rung, Bad: plugin.BadObjectName} },
 	}
 }
 

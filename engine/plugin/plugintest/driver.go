@@ -44,6 +44,12 @@ func (d node) Publish(_ hal.Call, driver string, r *csi.NodePublishVolumeRequest
 	return &csi.NodePublishVolumeResponse{}, call(d.n, "NodePublishVolume", driver, r, d.n.OnPublish)
 }
 
+func (d node) Stats(_ hal.Call, driver string, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse,
+	error,
+) {
+	return &csi.NodeGetVolumeStatsResponse{}, call(d.n, "NodeGetVolumeStats", driver, r, nil)
+}
+
 func (d node) Unpublish(_ hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse,
 	error,
 ) {

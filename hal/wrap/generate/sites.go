@@ -40,6 +40,7 @@ var sites = map[string]map[string]site{
 		"Find":   {"host find", "path", "Helper", false},
 		"Cached": {"host cached", "path", "Syscall", false},
 		"Make":   {"host make", "path", "Helper", true},
+		"Usage":  {"host usage", "path", "Helper", false},
 	},
 	"Images": {
 		"Unpack": {"unpack", `reference + " " + dir`, "Helper", true},
@@ -66,6 +67,7 @@ var sites = map[string]map[string]site{
 		"Unstage":      {"NodeUnstageVolume", ofVolume("r.GetStagingTargetPath()"), "RPC", true},
 		"Publish":      {"NodePublishVolume", ofVolume("r.GetTargetPath()"), "RPC", true},
 		"Unpublish":    {"NodeUnpublishVolume", ofVolume("r.GetTargetPath()"), "RPC", true},
+		"Stats":        {"NodeGetVolumeStats", ofVolume("r.GetVolumePath()"), "RPC", false},
 	},
 	"CSIController": {
 		"Capabilities": {"ControllerGetCapabilities", "driver", "RPC", false},

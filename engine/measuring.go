@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// measureTimeout is how long one volume may take to say how full it is.
+const measureTimeout = 10 * time.Second
+
+// measureRarely is how long it takes at most until one that failed is asked again: what hangs may leave a process each
+// time.
+const measureRarely = time.Hour
+
+// measuring asks again and again how full the volumes of claims are. Of a driver it asks one volume at a time, so that
+// one that is silent keeps nobody waiting but its own volumes. It changes nothing, and core knows nothing of it.
+type measuring struct {
+	*port
+	objects *objects                                // whose volumes they are
+	facts   func(driver string) *plugin.DriverFacts // whether a driver can say
+
+	known  map[hal.Key]measured // by the rung at the top of a volume; who can't say is not in it
+	asking map[string][]hal.Key // by actor, what is asked next. Invariant: an actor with a question under way is in it
+}
+
+// measured is what was said last of one volume.
+type measured struct {
+	is   hal.Usage     // zero if nothing was said
+	at   hal.Instant   // when it was said, or was not
+	why  string        // nothing was said; for people
+	wait time.Duration // before it is asked again, beyond the period; 0 unless it failed
+}
+
+// begin asks for the first time one period from now.
+func (m *measuring) begin() {
+	if m.cfg.MeasureEvery > 0 {
+		m.h.Runtime.At(m.h.Runtime.Now().Add(m.cfg.MeasureEvery), m.turn)
+	}
+}
+
+// turn asks about each volume that is up. Actors with questions from the last turn go on with those.
+func (m *measuring) turn() {
+	if m.stopping {
+		return
+	}
+	m.begin()
+	still, turn := map[hal.Key]measured{}, map[string][]hal.Key{}
+	for _, p := range m.core.Pods() {
+		entry := m.objects.pods[p.UID]
+		if entry == nil {
+			continue
+		}
+		for _, n := range entry.volumes {
+			actor, is := m.asks(n)
+			if !is {
+				continue
+			}
+			of, has := m.known[n.top]
+			if has {
+				still[n.top] = of
+			}
+			if has && m.h.Runtime.Now() < of.at.Add(m.cfg.MeasureEvery/2+of.wait) { // it was asked late in the last turn
+				continue
+			}
+			if _, isAsking := m.asking[actor]; !isAsking {
+				turn[actor] = append(turn[actor], n.top)
+			}
+		}
+	}
+	m.known = still
+	for _, actor := range slices.Sorted(maps.Keys(turn)) {
+		m.asking[actor] = turn[actor]
+		m.ask(actor)
+	}
+}
+
+// asks tells whom to ask about a volume. False: it stands for no claim, it is not up, or nobody can say.
+func (m *measuring) asks(n named) (actor string, is bool) {
+	if n.problem != nil || m.objects.claimOf(n.pv) == "" {
+		return "", false
+	}
+	v, ok := m.core.Rung(n.top)
+	if !ok || v.State != core.Present || m.cfg.VolumeSources.Measure(v.Kind) == nil {
+		return "", false
+	}
+	if v.Actor != "" {
+		facts := m.facts(v.Actor)
+		return v.Actor, facts != nil && facts.VolumeStats
+	}
+	return "", true
+}
+
+// ask asks an actor about the next volume that is up and that nobody works on.
+func (m *measuring) ask(actor string) {
+	for len(m.asking[actor]) > 0 && !m.stopping {
+		key := m.asking[actor][0]
+		m.asking[actor] = m.asking[actor][1:]
+		since := m.core.Seq()
+		made, _, isBusy, isUp := m.core.PresentRung(key, since)
+		v, _ := m.core.Rung(key)
+		measure := m.cfg.VolumeSources.Measure(v.Kind)
+		if isBusy || !isUp || measure == nil {
+			continue
+		}
+		made = slices.Clone(made)
+		// It is no operation on the rung: what hangs is in nobody's way.
+		c := hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}
+		m.h.Runtime.Go(func() {
+			is, err := measure(&m.h, c, made)
+			m.h.Runtime.Post(func() {
+				of := measured{is: is, at: m.h.Runtime.Now()}
+				if err != nil {
+					of.why, of.wait = err.Error(), min(max(2*m.known[key].wait, m.cfg.MeasureEvery), measureRarely)
+				}
+				if _, _, hasChanged, isUp := m.core.PresentRung(key, since); isUp && !hasChanged {
+					m.known[key] = of // else it may be said of what is below its path
+				}
+				m.ask(actor)
+			})
+		})
+		return
+	}
+	delete(m.asking, actor)
+}
+
+// usage is what is known of a volume, nil for nothing.
+func (m *measuring) usage(top hal.Key) *Usage {
+	of, is := m.known[top]
+	if !is {
+		return nil
+	}
+	return &Usage{
+		Bytes: amount(of.is.Bytes), Inodes: amount(of.is.Inodes), Why: of.why, Age: m.h.Runtime.Now().Sub(of.at),
+	}
+}
+
+func amount(is hal.Amount) *Amount {
+	if is == (hal.Amount{}) {
+		return nil
+	}
+	return &Amount{is.Total, is.Available, is.Used}
+}

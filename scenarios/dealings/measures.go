@@ -1,0 +1,112 @@
+package dealings
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// This file is L18: who can say how full the volume of a claim is, is asked each minute while the volume is up, and the
+// status says what was said.
+
+// MeasureEvery is how often volumes are asked in worlds that ask at all.
+const MeasureEvery = time.Minute
+
+// fewHung is how many questions in a row may hang until they come ever more rarely.
+const fewHung = 3
+
+// measuredRarely is how long it takes at most until a volume is asked again whose question failed.
+const measuredRarely = time.Hour + 2*MeasureEvery
+
+// measures looks at a question to how full a volume is: it is about what the agent knows, where that is, and was not
+// asked a moment ago.
+func measures(r *world.Run, e *sim.Effect) {
+	r.Judges("L18")
+	key, others := hal.Key(""), hal.Key("")
+	r.Core.Beliefs(func(b core.Belief) {
+		switch {
+		case b.Path != e.Path+e.Target:
+		case b.Pod != "" && (e.Driver == "" || b.Volume == e.Driver+"^"+e.Volume):
+			key = b.Key
+		default:
+			others = b.Key
+		}
+	})
+	if key == "" {
+		if others != "" { // if nothing is there, it has gone since the agent chose it
+			measuredWrong(r, e, "what is there is "+string(others))
+		}
+		return
+	}
+	if r.Measured == nil {
+		r.Measured = map[hal.Key]world.Measure{}
+	}
+	m, has := r.Measured[key]
+	apart, least := e.At.Sub(m.At), MeasureEvery/2
+	if m.At = e.At; r.W.HangsAt(e.Path) {
+		m.Hung++
+	} else {
+		m.Hung = 0
+	}
+	if m.Hung > fewHung { // each may have left a process
+		least = fewHung * MeasureEvery
+	}
+	if has && apart < least {
+		measuredWrong(r, e, fmt.Sprintf("that was asked %s before", apart))
+	}
+	r.Measured[key] = m
+}
+
+func measuredWrong(r *world.Run, e *sim.Effect, why string) {
+	at := e.Path + e.Target
+	r.Fail("L18", "question", at, fmt.Sprintf("the agent asks %s how full %s %s is, and %s", e.Driver, e.Volume, at, why))
+}
+
+// SaysHowFull: after a time of calm, the status says of each volume of a claim how full it is, if whom it asks answers.
+// What nobody can tell of is not said.
+func SaysHowFull(r *world.Run, s engine.Status, answers func(driver string) bool) bool {
+	volumes := map[hal.Key]engine.RungStatus{}
+	for _, rung := range s.Rungs {
+		volumes[rung.Key] = rung
+	}
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			if v.Claim == "" || v.State != engine.Ready || len(v.Keys) == 0 {
+				continue
+			}
+			driver, handle, isCSI := strings.Cut(volumes[v.Keys[0]].Volume, "^")
+			want := r.W.UsageAt(v.Path).Bytes.Total
+			if isCSI = isCSI && strings.HasPrefix(string(v.Keys[0]), "csi."); isCSI {
+				want = sim.VolumeSize(driver, handle)
+			} else {
+				driver = ""
+			}
+			if !answers(driver) || want == 0 || strings.HasPrefix(string(v.Keys[0]), "emptydir/") {
+				continue
+			}
+			r.Judges("L18")
+			u := v.Usage
+			switch {
+			case u != nil && u.Why != "" && u.Age < measuredRarely: // it failed before the calm
+			case u == nil || u.Bytes == nil || u.Inodes == nil:
+				return saidWrong(r, v, "nothing is said")
+			case u.Bytes.Total != want:
+				return saidWrong(r, v, fmt.Sprintf("%d bytes are said, of %d", u.Bytes.Total, want))
+			case u.Age > 2*MeasureEvery+lags:
+				return saidWrong(r, v, fmt.Sprintf("what is said is of %s ago", u.Age))
+			}
+		}
+	}
+	return true
+}
+
+func saidWrong(r *world.Run, v engine.VolumeStatus, why string) bool {
+	r.Fail("L18", "status", string(v.Keys[0]), "how full the volume of claim "+v.Claim+" is: "+why)
+	return false
+}

@@ -1,0 +1,36 @@
+package mutants
+
+// measures is how full volumes are.
+var measures = []Mutant{
+	{
+		"nobody is asked how full a volume is", "L18, K:H10", "engine.measuring.begin", "m.cfg.MeasureEvery > 0", "false",
+	},
+	{
+		"volumes are asked all the time how full they are", "L18", "engine.measuring.begin",
+		"Add(m.cfg.MeasureEvery)", "Add(m.cfg.MeasureEvery/10)",
+	},
+	{
+		"who failed is not asked again how full it is", "L18", "engine.measuring.ask",
+		"max(2*m.known[key].wait, m.cfg.MeasureEvery)", "measureRarely",
+	},
+	{
+		"who hangs is asked again and again how full it is", "L18", "engine.measuring.ask",
+		"max(2*m.known[key].wait, m.cfg.MeasureEvery)", "0",
+	},
+	{
+		"a driver is asked where it has staged how full a volume is", "L18, K:G53", "engine/plugin/csi.measure",
+		"core.Value(made, plugin.ParamPath)", "core.Value(made, paramStaging)",
+	},
+	{
+		"what is used is told as the size", "L18, K:H10", "engine/plugin/csi.measure", "Total: of.GetTotal()",
+		"Total: of.GetUsed()",
+	},
+	{
+		"one silent volume keeps all from saying how full they are", "L18", "engine.measuring.asks",
+		"return v.Actor, facts != nil && facts.VolumeStats", "return \"\", facts != nil && facts.VolumeStats",
+	},
+	{
+		"how full another volume is is told", "L18", "engine.measuring.usage", "of, is := m.known[top]",
+		"of, is := m.known[slices.Min(append(slices.Collect(maps.Keys(m.known)), top))]",
+	},
+}
