@@ -17,15 +17,18 @@ const measureTimeout = 10 * time.Second
 // time.
 const measureRarely = time.Hour
 
-// measuring asks again and again how full the volumes of claims are. Of a driver it asks one volume at a time, so that
-// one that is silent keeps nobody waiting but its own volumes. It changes nothing, and core knows nothing of it.
+// measuring asks again and again how full the volumes of claims are. Of a driver it asks one volume at a time, and so
+// of each kind of volumes without one: who is silent keeps nobody else waiting. It changes nothing, and core knows
+// nothing of it.
 type measuring struct {
 	*port
 	objects *objects                                // whose volumes they are
 	facts   func(driver string) *plugin.DriverFacts // whether a driver can say
 
-	known  map[hal.Key]measured // by the rung at the top of a volume; who can't say is not in it
-	asking map[string][]hal.Key // by actor, what is asked next. Invariant: an actor with a question under way is in it
+	known map[hal.Key]measured // by the rung at the top of a volume; who can't say is not in it
+	// asking is what is asked next, by driver, or by kind where there is none. Invariant: an actor with a question
+	// under way is in it.
+	asking map[string][]hal.Key
 }
 
 // measured is what was said last of one volume.
@@ -92,7 +95,7 @@ func (m *measuring) asks(n named) (actor string, is bool) {
 		facts := m.facts(v.Actor)
 		return v.Actor, facts != nil && facts.VolumeStats
 	}
-	return "", true
+	return "/" + string(v.Kind), true // no driver has such a name
 }
 
 // ask asks an actor about the next volume that is up and that nobody works on.

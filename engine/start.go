@@ -120,6 +120,8 @@ func (s *starting) read(isPatient bool, known identity.Identity) (n node, err er
 	if err != nil {
 		return n, err
 	}
+	// One of no rung was only to look.
+	children = slices.DeleteFunc(children, func(child hal.Child) bool { return child.Key == "" })
 	table, err := s.h.Mounts.Table(c)
 	if err != nil {
 		return n, err

@@ -26,8 +26,12 @@ var measures = []Mutant{
 		"Total: of.GetUsed()",
 	},
 	{
+		"a helper of no rung is one of a rung without a name", "S35", "engine.starting.read",
+		`return child.Key == ""`, "return false",
+	},
+	{
 		"one silent volume keeps all from saying how full they are", "L18", "engine.measuring.asks",
-		"return v.Actor, facts != nil && facts.VolumeStats", "return \"\", facts != nil && facts.VolumeStats",
+		"return v.Actor, facts != nil && facts.VolumeStats", "return \"/nfs\", facts != nil && facts.VolumeStats",
 	},
 	{
 		"how full another volume is is told", "L18", "engine.measuring.usage", "of, is := m.known[top]",

@@ -52,6 +52,9 @@ func (r *Run) ReadsStatus(s engine.Status) {
 		}
 	}
 	for _, k := range s.Rungs {
+		if k.Key == "" {
+			r.Fail("S35", "status", "agent", "the status has a rung without a name: "+k.Why)
+		}
 		for _, text := range []string{k.Step, k.Why, k.Next} {
 			r.Wording("status", string(k.Key), text)
 		}
