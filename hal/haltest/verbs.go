@@ -177,6 +177,14 @@ var hostVerbs = map[string]verb{
 		at, _ := filepath.Rel(r.world.Dir(), found.Path) // both are absolute
 		return []string{at, fmt.Sprint(is)}, err
 	},
+	"usage": func(r *run, a args) ([]string, error) { // whether a filesystem says how full it is, and agrees with itself
+		is, err := r.host.HostPaths.Usage(r.call(), r.path(a[0]))
+		if err != nil {
+			return nil, err
+		}
+		b, n := is.Bytes, is.Inodes
+		return []string{fmt.Sprint(b.Total > 0 && b.Used+b.Available <= b.Total && n.Total == n.Used+n.Available)}, nil
+	},
 	"where": func(r *run, a args) ([]string, error) {
 		found, err := r.host.HostPaths.Find(r.call(), r.path(a[0]))
 		return found.Below, err
