@@ -31,8 +31,9 @@ func (s nodeServer) NodeGetCapabilities(
 	return answer, nil
 }
 
-// TopologyKey is the label of nodes by which volumes say on which one they are; its value is the node's id.
-const TopologyKey = "topology." + DefaultName + "/node"
+// TopologyKey is the label of nodes by which the volumes of a driver say on which one they are. Its value is the node's
+// id.
+func TopologyKey(driver string) string { return "topology." + driver + "/node" }
 
 // NodeGetInfo implements csi.NodeServer.
 func (s nodeServer) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
@@ -40,7 +41,7 @@ func (s nodeServer) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.
 		NodeId:            s.driver.config.NodeID,
 		MaxVolumesPerNode: s.driver.config.MaxVolumes,
 		AccessibleTopology: &csi.Topology{
-			Segments: map[string]string{TopologyKey: s.driver.config.NodeID},
+			Segments: map[string]string{TopologyKey(s.driver.config.Name): s.driver.config.NodeID},
 		},
 	}, nil
 }

@@ -19,7 +19,7 @@ func ClaimAndVolume(name, handle, options string) string {
 	return claimAndVolume(name,
 		fmt.Sprintf("nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: %s, operator: In, "+
 			"values: [%s]}]}]}}\n  csi:\n    driver: %s\n    volumeHandle: %s\n%s",
-			csidriver.TopologyKey, NodeName, csidriver.DefaultName, handle, options))
+			csidriver.TopologyKey(csidriver.DefaultName), NodeName, csidriver.DefaultName, handle, options))
 }
 
 // LocalVolume is a PersistentVolume of a directory of the node, and its claim, of the same name.
