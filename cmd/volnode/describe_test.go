@@ -39,3 +39,19 @@ func TestDescribeSaysWhoseDeletionsItLists(t *testing.T) {
 	require.Equal(t, 5, strings.Count(many, "deleted /data/"))
 	require.Contains(t, many, "deleted /data/11\n")
 }
+
+func TestUsageText(t *testing.T) {
+	const mi = 1 << 20
+	for want, u := range map[string]*engine.Usage{
+		"":                              nil,
+		"not known":                     {},
+		"not known, the driver is away": {Why: "the driver is away"},
+		"512 B of 2.0 KiB (25 %)":       {Bytes: &engine.Amount{Total: 2048, Used: 512}},
+		"1.5 MiB of 100 MiB (2 %), 0 of 7 inodes": {
+			Bytes: &engine.Amount{Total: 100 * mi, Used: mi + mi/2}, Inodes: &engine.Amount{Total: 7},
+		},
+		"0 B of 0 B": {Bytes: &engine.Amount{}, Inodes: &engine.Amount{}},
+	} {
+		require.Equal(t, want, usageText(u))
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/haltest"
 )
 
 // agentRole is an agent that makes one directory of the host and says how it went.
@@ -299,4 +300,26 @@ func TestGoneOfAProcessThatIsGone(t *testing.T) {
 	// the pid was given to somebody else
 	h.children.Gone(hal.Child{PID: os.Getpid(), Start: 1}, func() { close(ended) })
 	receive(t, ended, "end")
+}
+
+// TestUsageStartsNoHelperForWhatIsInMemory: a node with a thousand local volumes starts no thousand processes a minute.
+func TestUsageStartsNoHelperForWhatIsInMemory(t *testing.T) {
+	haltest.NeedPrivateMounts(t)
+	h, root := startHost(t)
+	at := filepath.Join(root, "t")
+	require.NoError(t, h.HAL().Tree.Mkdir(hal.Call{}, at, 0o755))
+	require.NoError(t, h.HAL().Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "tmpfs", Source: "tmpfs", Target: at}))
+	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
+	h.options.HelperPath = "/nonexistent"
+	for path, needsHelper := range map[string]bool{at: false, "/proc": true} {
+		var st unix.Statfs_t
+		require.NoError(t, unix.Statfs(path, &st))
+		is, err := h.HAL().HostPaths.Usage(hal.Call{}, path)
+		if needsHelper {
+			require.True(t, hal.Is(err, syscall.ENOENT), "%v", err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, usageOf(&st).Bytes.Total, is.Bytes.Total)
+	}
 }

@@ -76,9 +76,9 @@ func perform(req request) response {
 		outcome, err := unpack(*req.Unpack)
 		return answer(err, outcome)
 	case req.Usage != nil:
-		is, err := usageOf(*req.Usage)
-		resp := answer(err, hal.NotDone)
-		resp.Usage = is
+		var st unix.Statfs_t
+		resp := answer(unix.Statfs(*req.Usage, &st), hal.NotDone)
+		resp.Usage = usageOf(&st)
 		return resp
 	case req.Make != nil:
 		outcome, err := hostMake(req.Make.Path, req.Make.Type)

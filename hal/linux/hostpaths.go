@@ -54,12 +54,16 @@ func (p *hostPaths) Cached(c hal.Call, path string) (hal.HostFile, error) {
 	return found, err
 }
 
+// Usage asks a helper, as a server may be silent; what is kept in memory it asks for itself.
 func (p *hostPaths) Usage(c hal.Call, path string) (hal.Usage, error) {
 	if !filepath.IsAbs(path) {
 		return hal.Usage{}, failure(hal.ClassHelper, "usage", path, because(syscall.EINVAL, "not an absolute path"))
 	}
 	var is hal.Usage
-	err := p.host.within(c, hal.ClassHelper, "usage", path, func() error {
+	err := p.host.within(c, hal.ClassHelper, "usage", path, func() (err error) {
+		if is, err = p.usageInMemory(path); err == nil {
+			return nil
+		}
 		resp, err := p.host.help(c, hal.ClassHelper, "usage", path, request{Usage: &path})
 		is = resp.Usage
 		return err
@@ -67,12 +71,36 @@ func (p *hostPaths) Usage(c hal.Call, path string) (hal.Usage, error) {
 	return is, err
 }
 
-// usageOf is Usage in a helper child.
-func usageOf(path string) (hal.Usage, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
+// countsInMemory are the filesystems that know how full they are without asking a device or a server.
+var countsInMemory = [...]string{"btrfs", "ext2", "ext3", "ext4", "tmpfs", "xfs"}
+
+// usageInMemory is Usage of a mount that waits for nothing. EAGAIN: path is not in the kernel's cache, or no such mount
+// is there.
+func (p *hostPaths) usageInMemory(path string) (hal.Usage, error) {
+	stack, err := p.host.mounts.At(hal.Call{}, path)
+	if last := len(stack) - 1; err != nil || last < 0 || !slices.Contains(countsInMemory[:], stack[last].FSType) {
+		return hal.Usage{}, syscall.EAGAIN
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path,
+		&unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveCached})
+	if err != nil {
 		return hal.Usage{}, err
 	}
+	defer unix.Close(fd)
+	var at unix.Statx_t
+	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID_UNIQUE, &at)
+	if err != nil || at.Mnt_id != uint64(stack[len(stack)-1].ID) {
+		return hal.Usage{}, syscall.EAGAIN // something else is there by now, or the kernel has no such id
+	}
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err != nil {
+		return hal.Usage{}, err
+	}
+	return usageOf(&st), nil
+}
+
+// usageOf is what statfs(2) says.
+func usageOf(st *unix.Statfs_t) hal.Usage {
 	size := st.Frsize
 	if size == 0 {
 		size = st.Bsize
@@ -82,7 +110,7 @@ func usageOf(path string) (hal.Usage, error) {
 			Total: int64(st.Blocks) * size, Available: int64(st.Bavail) * size, Used: int64(st.Blocks-st.Bfree) * size,
 		},
 		Inodes: hal.Amount{Total: int64(st.Files), Available: int64(st.Ffree), Used: int64(st.Files - st.Ffree)},
-	}, nil
+	}
 }
 
 func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
