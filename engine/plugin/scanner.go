@@ -160,6 +160,15 @@ func (s *Scanner) Directories(dir string, entries []hal.Entry) []string {
 	return names
 }
 
+// Mounts is what is mounted at a path, bottom first.
+func (s *Scanner) Mounts(path string) []hal.Mount {
+	stack, err := s.Host.Mounts.At(s.Call, path)
+	if err != nil {
+		s.trouble(path, err)
+	}
+	return stack
+}
+
 // Read reads a file of at most that many bytes.
 func (s *Scanner) Read(file string, most int64) File {
 	data, err := s.Host.Files.Read(s.Call, file, most)

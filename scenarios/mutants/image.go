@@ -3,6 +3,10 @@ package mutants
 // image is the files of images.
 var image = []Mutant{
 	{
+		"unpacked files go below a mount of them without a record", "S28", "engine/plugin/image.scan.Entry",
+		"l.shows[r.Key] = FilesKey(files)", "_ = files",
+	},
+	{
 		"each pod unpacks the image for itself", "L1", "engine/plugin/image.Ladder",
 		"if !isShared {", "if isShared = false; !isShared {",
 	},

@@ -7,6 +7,7 @@ package image
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"path"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +57,9 @@ func Source() plugin.Source {
 			{Name: KindFiles, Verbs: plugin.Verbs{SetUp: unpack, TearDown: remove, Inspect: inspect}, IsShared: true},
 			{Name: KindMount, Verbs: plugin.Verbs{SetUp: mount, TearDown: unmount, Inspect: inspect}},
 		},
-		Scan: func() plugin.Scan { return &scan{mounts: plugin.Directories{Found: mountRung}} },
+		Scan: func() plugin.Scan {
+			return &scan{mounts: plugin.Directories{Found: mountRung}, shows: map[hal.Key]hal.Key{}}
+		},
 	}
 }
 
@@ -170,10 +173,19 @@ func mountRung(root, uid, volume string) core.Rung {
 // scan is what a start finds of image volumes.
 type scan struct {
 	mounts plugin.Directories
+	shows  map[hal.Key]hal.Key // the files that a mount shows: they stay as long as it does
 	files  []string
 }
 
-func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.mounts.Entry(s, uid, name) }
+func (l *scan) Entry(s *plugin.Scanner, uid, name string) {
+	l.mounts.Entry(s, uid, name)
+	r := mountRung(s.Root, uid, name)
+	for _, m := range s.Mounts(plugin.PathOf(r.Want)) {
+		if files := path.Base(strings.TrimSuffix(m.Root, "/"+hal.ImageFiles)); isName(files) {
+			l.shows[r.Key] = FilesKey(files)
+		}
+	}
+}
 
 // Node lists the unpacked files. What is half unpacked, or half deleted, is of the same rung.
 func (l *scan) Node(s *plugin.Scanner) error {
@@ -187,7 +199,13 @@ func (l *scan) Node(s *plugin.Scanner) error {
 }
 
 func (l *scan) Discover(d *plugin.Discovery) {
+	before := len(d.Upper)
 	l.mounts.Discover(d)
+	for i := range d.Upper[before:] {
+		if r := &d.Upper[before+i]; l.shows[r.Key] != "" {
+			r.Below = []hal.Key{l.shows[r.Key]}
+		}
+	}
 	isFound := map[string]bool{}
 	for _, entry := range l.files {
 		name := hal.Unpacked(op.Trashed(entry))
