@@ -100,7 +100,7 @@ func Refused(r *world.Run, why string) {
 
 // leaves is S30 at the instant of an effect.
 func leaves(r *world.Run, e *sim.Effect) {
-	if e.Actor != "agent" {
+	if e.Actor != "agent" || e.Since != 0 && e.Since < r.BornAt { // a helper of an earlier run
 		return
 	}
 	r.Judges("S30")
