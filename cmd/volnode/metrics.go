@@ -188,7 +188,7 @@ func usages(s engine.Status, gauge func(d *prometheus.Desc, value float64, label
 	isSaid := map[string]bool{}
 	for _, p := range s.Pods {
 		for _, v := range p.Volumes {
-			if v.Usage == nil || isSaid[v.Claim] {
+			if v.Usage == nil || v.Claim == "" || isSaid[v.Claim] {
 				continue
 			}
 			namespace, claim, _ := strings.Cut(v.Claim, "/")

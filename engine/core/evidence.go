@@ -31,8 +31,8 @@ const (
 	// clean: no setup can have left anything. Invariant: the rung is Absent, and no setup was ever sent, or each one
 	// that was sent had ended when the last Done teardown began.
 	clean
-	// letGo: a teardown may have acted since the last look, after a setup. The actor has let go of the rung then, and
-	// what it has left at the place would be set up over: a teardown must come before the next setup. Invariant: the
+	// letGo: since the last look a setup may have acted, and a teardown after it. Then the actor no longer holds the
+	// rung, but may have left its mount, and a setup would mount over that: a teardown must come first. Invariant: the
 	// rung is Absent.
 	letGo
 	// reconfirmable: core has sent nothing since it confirmed the fingerprint. An inspection that finds it again is

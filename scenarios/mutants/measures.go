@@ -22,7 +22,7 @@ var measures = []Mutant{
 		"core.Value(made, plugin.ParamPath)", "core.Value(made, paramStaging)",
 	},
 	{
-		"what is used is told as the size", "L18, K:H10", "engine/plugin/csi.measure", "Total: of.GetTotal()",
+		"the used bytes are told as the size", "L18, K:H10", "engine/plugin/csi.measure", "Total: of.GetTotal()",
 		"Total: of.GetUsed()",
 	},
 	{
@@ -34,7 +34,7 @@ var measures = []Mutant{
 		"return v.Actor, facts != nil && facts.VolumeStats", "return \"/nfs\", facts != nil && facts.VolumeStats",
 	},
 	{
-		"how full another volume is is told", "L18", "engine.measuring.usage", "of, is := m.known[top]",
+		"the usage of another volume is told", "L18", "engine.measuring.usage", "of, is := m.known[top]",
 		"of, is := m.known[slices.Min(append(slices.Collect(maps.Keys(m.known)), top))]",
 	},
 }
