@@ -126,7 +126,7 @@ func (p Play) Run() StoryResult {
 	}
 	t.W = sim.New(sim.Config{
 		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: lang.RootDir, MoreDir: lang.ManifestDir,
-		Disk: s.Disk(), DiesAfter: p.IsSteady, Buffers: p.Buffers,
+		Disk: s.Disk, DiesAfter: p.IsSteady, Buffers: p.Buffers,
 	})
 	defer t.W.Close()
 	t.R = newRun(t.W, engine.Config{

@@ -104,7 +104,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	r.setReason(res.Reason)
 	r.panics(res.Panicked)
 	c.learnFromReply(r, in, res)
-	wasUp := in.Verb == Refresh && r.state == Present && slices.Equal(r.made, in.Params)
+	wasUp, facts := in.Verb == Refresh && r.state == Present && slices.Equal(r.made, in.Params), r.facts
 	switch in.Verb {
 	case Inspect:
 		c.inspectEnded(r, res)
@@ -127,8 +127,9 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	}
 	if in.Verb != Inspect {
 		c.writeRecord(r)
-		if last := len(c.batch.Lines) - 1; wasUp && r.state == Present && c.batch.Lines[last].Key == r.Key {
-			c.batch.Lines[last].Again = true
+		if last := len(c.batch.Lines) - 1; r.state == Present && c.batch.Lines[last].Key == r.Key {
+			c.batch.Lines[last].Again = wasUp
+			c.batch.Lines[last].Sync = r.Pins && !slices.Equal(facts, r.facts)
 		}
 		c.displace(r)
 	}

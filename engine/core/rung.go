@@ -81,6 +81,9 @@ type Rung struct {
 	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the
 	// journal first, and what is at its path is looked at before that.
 	Intent bool
+	// Pins: its facts tell what containers were given, and only the journal remembers them: they are durable before
+	// anybody hears that it is up.
+	Pins bool
 	// Renew is how many seconds after its last setup the setup of a rung that is up is repeated; 0 is never. A start of
 	// the agent knows of no last setup, so it repeats it at once.
 	Renew  uint16

@@ -37,7 +37,7 @@ type Personality struct {
 	Nameless   bool // the platform can't tell its process (Peer.Instance is "")
 	Checks     bool // at publish it looks whether the staging mount is there; without, it binds what it finds
 	KeepsNodes bool // unpublish leaves the target's directory or file
-	Credulous  bool // a mount at its path is taken for the volume's, whatever it shows
+	Credulous  bool // a mount at its path is taken for the volume's as asked, whatever it shows
 
 	PublishesNothing bool // a publish mounts nothing
 	// what it has mounted stays mounted when it lets go of it; only with StageMounts, and not of raw blocks

@@ -13,8 +13,9 @@ import (
 // TestOdometerMakesEveryCombination leaves two new names to a power cut; on the ordered disk the first is synced.
 func TestOdometerMakesEveryCombination(t *testing.T) {
 	for disk, want := range map[sim.Disk][]string{
-		sim.DiskOrdered: {"ab", "a"},
-		sim.DiskMinimal: {"ab", "b", "a", ""},
+		sim.DiskOrdered:  {"ab", "a"},
+		sim.DiskMinimal:  {"ab", "b", "a", ""},
+		sim.DiskVolatile: {""},
 	} {
 		all := &sim.Odometer{Inner: sim.Benign{}, Counts: sim.AtPowerCut}
 		seen := map[string]bool{}

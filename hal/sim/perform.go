@@ -245,7 +245,7 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 			return hal.CodeInternal
 		}
 	} else if m := w.shows(v, r.target); m != nil && !m.isDead() {
-		if m.readOnly != r.readOnly {
+		if m.readOnly != r.readOnly && !d.is.Credulous {
 			return hal.CodeAlreadyExists
 		}
 	} else if d.takes(v, r.target) || d.hides(v, r.target) {

@@ -24,9 +24,11 @@ const (
 	// DiskMinimal is what POSIX promises: each name, size and sector by itself. Only a change of a name keeps those
 	// before it of that name.
 	DiskMinimal
+	// DiskVolatile is a disk whose write cache is lost with the power: nothing that was not synced outlasts it.
+	DiskVolatile
 )
 
-func (d Disk) String() string { return [...]string{"drawn", "ordered", "eager", "minimal"}[d] }
+func (d Disk) String() string { return [...]string{"drawn", "ordered", "eager", "minimal", "volatile"}[d] }
 
 // changeKind is a kind of metadata change.
 type changeKind uint8
@@ -167,7 +169,7 @@ func (w *World) cut(p *pageCache) {
 	p.changes = slices.Delete(p.changes, 0, p.written(w.sched.now))
 	survives := make([]bool, len(p.changes))
 	newest := len(p.changes)
-	if p.disk != DiskMinimal && newest > 0 && w.menus.single[LostWrite].live {
+	if p.disk < DiskMinimal && newest > 0 && w.menus.single[LostWrite].live {
 		s := w.subject(sitePrefix, "")
 		newest -= int(w.chooser.Between(s.id(sitePrefix), 0, int64(newest)))
 	}
@@ -208,6 +210,8 @@ func (w *World) changeSurvives(p *pageCache, i, newest int, survives []bool) boo
 		if c.kind < changeSize {
 			return i < newest
 		}
+	case DiskVolatile:
+		return false
 	case DiskDrawn, DiskMinimal:
 	}
 	return !w.happens(LostWrite, siteChange, c.node.name)
@@ -233,7 +237,7 @@ func (w *World) cutSectors(p *pageCache, n *node, gone map[uint64]bool, forced [
 		if settled[u.sector] {
 			continue
 		}
-		lost := u.lost || gone[u.grows] && u.grows != 0
+		lost := u.lost || p.disk == DiskVolatile || gone[u.grows] && u.grows != 0
 		if !lost {
 			safe := slices.Contains(forced, n) || p.disk != DiskMinimal && u.grows != 0
 			lost = !safe && w.happens(LostWrite, siteSector, n.name)

@@ -30,7 +30,7 @@ func (m *fileModel) synced(data []byte, err error) {
 
 func TestSyncedDataSurvivesAPowerCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		disk := sim.Disk(rapid.IntRange(int(sim.DiskOrdered), int(sim.DiskMinimal)).Draw(t, "disk"))
+		disk := sim.Disk(rapid.IntRange(int(sim.DiskOrdered), int(sim.DiskVolatile)).Draw(t, "disk"))
 		w := sim.New(sim.Config{
 			Chooser: sim.Seeded(rapid.Uint64().Draw(t, "seed")), Disk: disk,
 			Profile: sim.Only(1<<15, sim.LostWrite, sim.SyncFails),
@@ -120,7 +120,7 @@ func checkAfterCut(t *rapid.T, w *sim.World, path string, m *fileModel) {
 }
 
 func TestWhatIsNotSyncedCanBeLostAndCanStay(t *testing.T) {
-	for _, disk := range []sim.Disk{sim.DiskOrdered, sim.DiskEager, sim.DiskMinimal} {
+	for _, disk := range []sim.Disk{sim.DiskOrdered, sim.DiskEager, sim.DiskMinimal, sim.DiskVolatile} {
 		seen := map[string]bool{}
 		for seed := range uint64(400) {
 			w := sim.New(sim.Config{Chooser: sim.Seeded(seed), Profile: sim.Only(1<<15, sim.LostWrite), Disk: disk})
@@ -138,8 +138,8 @@ func TestWhatIsNotSyncedCanBeLostAndCanStay(t *testing.T) {
 			seen[fmt.Sprintf("%q", bytes.ReplaceAll(w.ReadFile(root+"/f"), []byte{0}, []byte("0")))] = true
 			w.Close()
 		}
-		require.True(t, seen[`"old"`] && seen[`"new"`], "%s: %v", disk, seen)
-		require.Equal(t, disk != sim.DiskOrdered, seen[`""`] || seen[`"000"`], "%s: %v", disk, seen)
+		require.True(t, seen[`"old"`] && seen[`"new"`] != (disk == sim.DiskVolatile), "%s: %v", disk, seen)
+		require.Equal(t, disk != sim.DiskOrdered && disk != sim.DiskVolatile, seen[`""`] || seen[`"000"`], "%s: %v", disk, seen)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestAFailedSyncLosesTheDataThoughTheNextSucceeds(t *testing.T) {
 // What a failed fsync has lost is durable once it was written again and synced, whatever else was synced between: a
 // commit of all names may have made the new end of the file durable before.
 func TestWhatIsWrittenAgainAfterAFailedSyncIsDurable(t *testing.T) {
-	for _, disk := range []sim.Disk{sim.DiskOrdered, sim.DiskEager, sim.DiskMinimal} {
+	for _, disk := range []sim.Disk{sim.DiskOrdered, sim.DiskEager, sim.DiskMinimal, sim.DiskVolatile} {
 		for seed := range uint64(100) {
 			w := sim.New(sim.Config{
 				Chooser: sim.Seeded(seed), Profile: sim.Only(1<<15, sim.SyncFails, sim.LostWrite), Disk: disk,

@@ -120,7 +120,7 @@ func New(c Config) *World {
 	w.sched.onKill = w.agentDies
 	if c.Disk == DiskDrawn {
 		s := w.subject(siteDisk, "")
-		w.config.Disk = DiskOrdered + Disk(w.chooser.Pick(s.id(siteDisk), []uint32{1, 1, 1}))
+		w.config.Disk = DiskOrdered + Disk(w.chooser.Pick(s.id(siteDisk), []uint32{2, 2, 2, 1}))
 	}
 	w.fs = newFilesystem(w)
 	w.mounts = newMountTable(w)

@@ -141,14 +141,6 @@ func (p *parser) complete(value any, about *metav1.ObjectMeta) {
 	}
 }
 
-// Disk is the disk of the node.
-func (s *Scenario) Disk() sim.Disk {
-	if s.IsXFS {
-		return sim.DiskEager
-	}
-	return sim.DiskOrdered
-}
-
 // Object returns an object by name and version; nil if there is none.
 func (s *Scenario) Object(name, version string) any {
 	for _, o := range s.Objects {

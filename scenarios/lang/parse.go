@@ -75,7 +75,7 @@ type Scenario struct {
 	// Measures: the agent asks how full volumes are, and all drivers can say.
 	Measures bool
 	Files    bool
-	IsXFS    bool // the node's disk
+	Disk     sim.Disk // of the node
 	Stuck    bool
 	Drivers  []sim.DriverSpec
 	Absent   map[string]bool // drivers that are not installed before a statement starts them
@@ -134,6 +134,7 @@ const maxScenario = 256 << 10
 func (l *Language) Parse(file string, text string) (*Scenario, error) {
 	p := &parser{
 		in: l, file: file, s: &Scenario{
+			Disk: sim.DiskOrdered,
 			Name: nameOf(file), File: file, JournalBytes: usualJournal << 10,
 			JournalMost: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{},
 		},
@@ -209,7 +210,7 @@ func (p *parser) statement(line string) error {
 	case "objects":
 		return p.choice(words, "objects from files", "objects from stream", &p.s.Files)
 	case "disk":
-		return p.choice(words, "disk xfs", "disk ext4", &p.s.IsXFS)
+		return p.disk(words[1:])
 	case "end":
 		return p.choice(words, "end stuck", "end calm", &p.s.Stuck)
 	case "driver":
@@ -257,6 +258,16 @@ func (p *parser) choice(words []string, yes, no string, into *bool) error {
 		return p.errorf("write %q or %q", yes, no)
 	}
 	*into = text == yes
+	return nil
+}
+
+func (p *parser) disk(words []string) error {
+	disks := map[string]sim.Disk{"ext4": sim.DiskOrdered, "xfs": sim.DiskEager, "volatile": sim.DiskVolatile}
+	is, ok := disks[strings.Join(words, " ")]
+	if !ok {
+		return p.errorf("write %q, %q or %q", "disk ext4", "disk xfs", "disk volatile")
+	}
+	p.s.Disk = is
 	return nil
 }
 

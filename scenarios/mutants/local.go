@@ -21,6 +21,10 @@ var locals = []Mutant{
 		"{Name: factIs, Value: is}", `{Name: factIs, Value: is[:0]}`,
 	},
 	{
+		"which directory a pod was given is written and not synced", "S28", "engine/core.Core.complete",
+		"r.Pins && !slices.Equal(facts, r.facts)", "r.Pins && r.Pod == \"\" && !slices.Equal(facts, r.facts)",
+	},
+	{
 		"the directory of a local volume is made", "K:G95", "engine/plugin/local.work.find",
 		"case !found.Exists:", "case !found.Exists && w.h.HostPaths.Make(w.c, w.source, hal.TypeDirectory) != nil:",
 	},

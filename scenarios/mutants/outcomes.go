@@ -80,6 +80,10 @@ var outcomes = []Mutant{
 			if r, ok := w.unmount(seen); !ok {`,
 	},
 	{
+		"a mount of an earlier publish is taken as it is", "S21, S19", "engine/plugin/csi.work.isOfEarlier",
+		"m.ReadOnly != w.is", "m.ReadOnly && !w.is",
+	},
+	{
 		"a mount of another device is accepted", "S3, laws 3.4, democratic-csi#559", "engine/plugin/csi.work.published",
 		"if top.Device.String() != w.below() {", "if false {",
 	},

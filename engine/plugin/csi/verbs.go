@@ -144,6 +144,8 @@ func (w work) published() core.Result {
 	}
 	top, mounted := seen.Top()
 	switch {
+	case mounted && w.isOfEarlier(top):
+		return w.answered(w.notAsAsked(top))
 	case mounted && !w.block() && w.below() != "":
 		if top.Device.String() != w.below() {
 			return w.answered(w.foreign(top))
@@ -191,6 +193,21 @@ func (w work) hasFailed(m hal.Mount) bool {
 // was made by an earlier call of which nobody knows. What has no device any more never takes any.
 func (w work) hasTurned(m hal.Mount) bool {
 	return m.NoDevice || !w.o.First && !hal.IsFailed(w.o.Fingerprint) && hal.IsFailed(m.Fingerprint())
+}
+
+// isOfEarlier: m is read-only where the volume is not, or the reverse, and may be of an earlier publish of which no
+// record tells: many drivers look no further than whether something is mounted. What they have just made is theirs to
+// judge.
+func (w work) isOfEarlier(m hal.Mount) bool {
+	return !w.o.First && w.o.Fingerprint == "" && !w.block() && m.ReadOnly != w.is(plugin.ParamReadOnly)
+}
+
+func (w work) notAsAsked(m hal.Mount) core.Result {
+	is := map[bool]string{true: "read-only", false: "writable"}
+	r := op.Unknown(fmt.Sprintf("%s is %s, as an earlier publish may have made it, and is to be %s; volnode unpublishes "+
+		"it, and publishes it again", w.path(), is[m.ReadOnly], is[!m.ReadOnly]))
+	r.UndoFirst = true
+	return r
 }
 
 // failed is the end of a setup that finds its own mount, of a filesystem that has failed: a driver that is asked again

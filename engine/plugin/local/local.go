@@ -120,7 +120,7 @@ func flagsOf(v plugin.Volume) (wanted []string, p *plugin.Problem) {
 func rung(root, uid, pv string) core.Rung {
 	place := plugin.PodPlace(root, uid, "kubernetes.io~local-volume", pv)
 	return core.Rung{
-		Key: Key(uid, pv), Kind: Kind, Pod: core.PodUID(uid), Volume: string(Kind) + "^" + pv,
+		Key: Key(uid, pv), Kind: Kind, Pod: core.PodUID(uid), Volume: string(Kind) + "^" + pv, Pins: true,
 		Want: append(make([]core.Param, 0, 8), // one is who the pod is
 			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
 			core.Param{Name: plugin.ParamPV, Value: pv},
