@@ -110,10 +110,11 @@ func (Trouble) clusterEvent() {}
 type Cluster interface {
 	// Watch starts the stream. f runs on the owner. Called once, on the owner.
 	Watch(f func(ClusterEvent))
-	// Secret reads a secret, at the moment it is used. ENOENT if there is none. From a task.
+	// Secret reads a secret, at the moment it is used. ENOENT if there is none; EAGAIN if the source does not know yet.
+	// From a task.
 	Secret(c Call, namespace, name string) (Secret, error)
-	// ConfigMap reads what a ConfigMap holds, of its data and its binaryData, at the moment it is used. ENOENT if there
-	// is none. From a task.
+	// ConfigMap reads what a ConfigMap holds, of its data and its binaryData, at the moment it is used. Its errors are
+	// those of Secret. From a task.
 	ConfigMap(c Call, namespace, name string) (map[string]string, error)
 	// Pod returns the pod of that uid as its source has it, at the moment it is used. ENOENT if there is none. From a
 	// task.

@@ -29,10 +29,10 @@ func TestBareStartForgetsWhatCouldNotBeSaved(t *testing.T) {
 		fault, left string
 		mayForget   bool
 	}{
-		"nothing could be written":              {world.CopiesDir + "/.next", "", true},
-		"all was written":                       {lang.RootDir + "/volnode/journal/journal.1", "", false},
-		"the ledger is there":                   {world.CopiesDir + "/.next", ledger, false},
-		"the directory of a pod is on the node": {world.CopiesDir, lang.RootDir + "/pods/1/volumes/x", false},
+		"nothing could be written":               {world.CopiesDir + "/.next", "", true},
+		"all was written":                        {lang.RootDir + "/volnode/journal/journal.1", "", false},
+		"the ledger is there, and a copy is not": {world.CopiesDir + "/.next", ledger, true},
+		"the directory of a pod is on the node":  {world.CopiesDir, lang.RootDir + "/pods/1/volumes/x", false},
 		"the directory of a volume is on the node": {
 			world.CopiesDir, lang.RootDir + "/plugins/kubernetes.io/csi/d/1/x",
 			false,

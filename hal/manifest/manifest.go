@@ -404,17 +404,25 @@ func (c *Cluster) held(call hal.Call, key id) (map[string]string, error) {
 	var file string
 	var counts sum
 	var in string
+	var isKept, isSynced bool
 	err := c.h.Runtime.Await(background(), func(done func()) {
-		if o, ok := c.state.holding(key); ok {
+		o, ok := c.state.holding(key)
+		if ok {
 			f := c.state.files.of(o.file)
 			file, counts, in = o.file, f.sum, f.pack
 		}
+		isKept, isSynced = ok && o.file == "", c.synced
 		done()
 	})
 	if err != nil {
 		return nil, notHeld(key, syscall.EINTR, "volnode is stopping")
 	}
-	if file == "" {
+	switch {
+	case isKept: // of what it holds, nothing is kept
+		return nil, notHeld(key, syscall.EAGAIN, "the manifest that held it has changed, is bad, or is not read yet")
+	case file == "" && !isSynced:
+		return nil, notHeld(key, syscall.EAGAIN, "volnode has not read every manifest yet")
+	case file == "":
 		return nil, notHeld(key, syscall.ENOENT, "no manifest holds it")
 	}
 	r := reader{h: c.h, o: c.o, call: call, packs: map[string]pack{}}

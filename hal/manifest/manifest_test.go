@@ -306,7 +306,11 @@ func TestContentsAreKept(t *testing.T) {
 	require.NotContains(t, w.data[cache+"/"+kept], "hunter2hunter2")
 	require.Equal(t, first, w.start().pass(5*second).versions())
 	_, err := w.cloud.Secret(hal.Call{}, "default", "s")
-	require.Error(t, err)
+	require.ErrorIs(t, err, syscall.EAGAIN, "it is there, and nobody knows what it holds")
+	_, err = w.cloud.ConfigMap(hal.Call{}, "default", "m")
+	require.ErrorIs(t, err, syscall.EAGAIN)
+	_, err = w.cloud.ConfigMap(hal.Call{}, "default", "other")
+	require.ErrorIs(t, err, syscall.ENOENT)
 	w.rm("bad.yaml").pass(5 * second)
 	require.Equal(t, []string{"removed ConfigMap default/m", "removed Secret default/s"},
 		slices.DeleteFunc(w.events, func(e string) bool { return !strings.HasPrefix(e, "removed") }))

@@ -28,7 +28,9 @@ const (
 	DiskVolatile
 )
 
-func (d Disk) String() string { return [...]string{"drawn", "ordered", "eager", "minimal", "volatile"}[d] }
+func (d Disk) String() string {
+	return [...]string{"drawn", "ordered", "eager", "minimal", "volatile"}[d]
+}
 
 // changeKind is a kind of metadata change.
 type changeKind uint8

@@ -101,7 +101,7 @@ func isOpen(r *world.Run, pod *corev1.Pod, v *corev1.Volume) bool {
 			return true // it may be yet to be told of
 		}
 	default:
-		return false
+		return r.LacksContent(pod.Namespace, v)
 	}
 	return r.Heard.Drivers[driver] == nil || !r.Registrars.Registered[driver]
 }

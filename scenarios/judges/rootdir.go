@@ -52,9 +52,11 @@ func Bars(r *world.Run) {
 	}
 	r.Root.Spoilt.IsRead, r.Root.Boot = mustTell(r), r.W.BootID()
 	_, isListed := r.W.Exists(world.CopiesDir + "/.ledger.json")
-	if r.Root.Unsaved = r.Root.Unsaved && !isListed; r.Root.Unsaved && isBare(r) {
+	r.Root.Unsaved = r.Root.Unsaved && !isListed
+	if (r.Root.Unsaved || r.Root.Behind > 0) && isBare(r) {
 		clear(r.Recalled)
 	}
+	r.Root.Behind = 0
 	file := identity.File(lang.RootDir)
 	_, isOurs := r.W.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the

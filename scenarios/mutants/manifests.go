@@ -3,6 +3,10 @@ package mutants
 // manifests is what the files of people come to, and what the next run knows of them.
 var manifests = []Mutant{
 	{
+		"what is kept of an object is taken for not there", "S20", "hal/manifest.Cluster.held",
+		"case isKept:", "case isKept && isSynced && file != \"\":",
+	},
+	{
 		"a path that nobody could look at is accepted to be gone", "S7", "hal/manifest.Cluster.Accept",
 		"unnamed := slices.DeleteFunc(slices.Clone(c.state.unnamed), isPath)",
 		"unnamed := slices.Clone(c.state.unnamed)",

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
@@ -188,6 +189,14 @@ func (t *Scene) takeAway(name, to string, d time.Duration) string {
 }
 
 func (t *Scene) misplace(name, how string, d time.Duration) string {
+	for _, kind := range []string{hal.SecretKind, hal.ConfigMapKind} {
+		if of, is := strings.CutPrefix(name, strings.ToLower(kind)+" "); is {
+			if how != Badnesses[bad] {
+				return "a " + strings.ToLower(kind) + " is moved to the bad manifest alone"
+			}
+			return t.R.Misplaces(kind, of, d)
+		}
+	}
 	if t.R.Names[name] == "" {
 		return "the " + name + " has no manifest; write: objects from files"
 	}

@@ -2,9 +2,11 @@ package world
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -68,6 +70,36 @@ func (r *Run) unlinks(file string) {
 	}
 }
 
+// Misplaces has the document of a Secret or a ConfigMap moved into a file with an error, for a while. Nobody has
+// deleted it. It says what is against that.
+func (r *Run) Misplaces(kind, name string, d time.Duration) string {
+	_, name, _ = strings.Cut(name, "/")
+	file := fileOf(kind, name)
+	text, is := r.Written[file].(string)
+	if !is {
+		return "the " + strings.ToLower(kind) + " has no manifest; write: objects from files"
+	}
+	to := lang.ManifestDir + "/misplaced-" + path.Base(file)
+	if _, there := r.W.Exists(to); there || r.IsAside() {
+		return ""
+	}
+	r.W.WriteFile(to, []byte("speck: {}\n---\n"+text))
+	_ = r.W.RemoveFile(file)
+	r.W.After(d, "a misplaced object is where it was", func() { r.replaces(to, file, text) })
+	return ""
+}
+
+// replaces ends Misplaces. What somebody has deleted or edited since has been dealt with.
+func (r *Run) replaces(misplaced, file, text string) {
+	if r.Defers(func() { r.replaces(misplaced, file, text) }) {
+		return
+	}
+	if r.Written[file] == any(text) {
+		r.W.WriteManifest(file, []byte(text))
+	}
+	r.W.After(time.Second, "the bad file goes", func() { r.unlinks(misplaced) })
+}
+
 // Holding is what one object holds, over time.
 type Holding struct {
 	Kind, Name string              // namespace/name
@@ -95,6 +127,25 @@ func (r *Run) HeldBy(kind, name string) Holding {
 		}
 	}
 	return Holding{Kind: kind, Name: name, Held: []map[string]string{nil}}
+}
+
+// LacksContent reports whether a volume needs a Secret or a ConfigMap that is not there.
+func (r *Run) LacksContent(namespace string, v *corev1.Volume) bool {
+	lacks := func(kind, name string, optional *bool) bool {
+		return (optional == nil || !*optional) && r.HeldBy(kind, namespace+"/"+name).Present() == nil
+	}
+	switch {
+	case v.Secret != nil:
+		return lacks(hal.SecretKind, v.Secret.SecretName, v.Secret.Optional)
+	case v.ConfigMap != nil:
+		return lacks(hal.ConfigMapKind, v.ConfigMap.Name, v.ConfigMap.Optional)
+	case v.Projected != nil:
+		return slices.ContainsFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool {
+			return p.Secret != nil && lacks(hal.SecretKind, p.Secret.Name, p.Secret.Optional) ||
+				p.ConfigMap != nil && lacks(hal.ConfigMapKind, p.ConfigMap.Name, p.ConfigMap.Optional)
+		})
+	}
+	return false
 }
 
 // Present is what it holds now; nil if it is not there.

@@ -259,6 +259,7 @@ type rootWorld struct {
 	Unpruned   map[string]bool // names without a volume that the present life could not remove
 	Forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
 	Unsaved    bool            // what is known of manifests could not be written, and no ledger tells of it since
+	Behind     int             // how many writes of copies of manifests have failed, of late in the present life
 	IsSwept    bool            // a start has come since all pods were deleted
 	Spoilt     Spoilt
 	Boot       hal.BootID      // of the present life

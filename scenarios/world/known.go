@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -142,10 +143,23 @@ func (r *Run) RecallsAll() {
 // CopiesDir is where the agent keeps what it knows of manifests.
 const CopiesDir = lang.RootDir + "/volnode/manifests"
 
+// savedAgain is when a copy of a manifest that could not be written was written again.
+const savedAgain = 11 * time.Second
+
 // CantSave notes that the agent can't write there. It removes its ledger then, so that the next start knows that it
 // does not know all. Where nothing is on the node, that start can take nothing down, and may forget.
 func (r *Run) CantSave(i sim.Injected) {
-	r.Root.Unsaved = r.Root.Unsaved || i.Object == CopiesDir || Below(i.Object, CopiesDir)
+	if i.Object != CopiesDir && !Below(i.Object, CopiesDir) {
+		return
+	}
+	r.Root.Unsaved = true
+	r.Root.Behind++
+	life := r.W.Life()
+	r.W.After(savedAgain, "copies of manifests are written again", func() {
+		if r.W.AgentLives() && r.W.Life() == life {
+			r.Root.Behind--
+		}
+	})
 }
 
 // forgot judges that the agent does not know an object any more. It may forget what it can't read in its own files.

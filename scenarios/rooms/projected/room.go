@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -157,17 +158,21 @@ func begin(g world.Planner) {
 		version := 0
 		for n := range cases.Slots {
 			object := strings.ToLower(o.kind) + " " + o.name
-			what := g.Pick("workload.content", object, n, 4, 3, 1)
+			what := g.Pick("workload.content", object, n, 4, 3, 1, 1)
 			if what == 0 {
 				continue
 			}
 			version++
 			holds := versionOf(version)
 			g.At(g.Time("workload.content-time", object, n, cases.Chaos), object, func() {
-				if what == 1 {
+				switch what {
+				case 1:
 					g.Run().Holds(o.kind, namespace, o.name, holds)
-				} else {
+				case 2:
 					g.Run().Drops(o.kind, namespace, o.name)
+				default:
+					_ = g.Run().Misplaces(o.kind, namespace+"/"+o.name, time.Second+
+						g.Time("workload.content-lasts", object, n, cases.Chaos))
 				}
 			})
 		}
