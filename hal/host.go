@@ -11,6 +11,7 @@ type Host struct {
 	Files         Files
 	HostPaths     HostPaths
 	Images        Images
+	Blocks        Blocks
 	Children      Children
 	Registration  Registration
 	Drivers       Drivers
@@ -34,6 +35,7 @@ func (h *Host) Lacks() string {
 		{"Files", h.Files},
 		{"HostPaths", h.HostPaths},
 		{"Images", h.Images},
+		{"Blocks", h.Blocks},
 		{"Children", h.Children},
 		{"Registration", h.Registration},
 		{"Drivers", h.Drivers},

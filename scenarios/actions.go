@@ -29,6 +29,7 @@ var (
 	language = lang.Language{
 		Methods: append(slices.Sorted(maps.Keys(methods)), anyMethod), Breakages: slices.Sorted(maps.Keys(breakages)),
 		Failures: slices.Sorted(maps.Keys(diskFailures)), Badnesses: workload.Badnesses, Standings: standings,
+		Contents: slices.Sorted(maps.Keys(diskContents)),
 	}
 	does = map[string]func(t *workload.Scene, args []string) string{}
 )

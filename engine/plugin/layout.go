@@ -12,6 +12,7 @@ const (
 	podsDir       = "/pods"
 	csiPlugin     = "plugins/kubernetes.io/csi"
 	imagePlugin   = "plugins/kubernetes.io/image"
+	localPlugin   = "plugins/kubernetes.io/local-volume"
 	csiPod        = "kubernetes.io~csi"
 	emptyDirPod   = "kubernetes.io~empty-dir"
 	dataFile      = "vol_data.json"
@@ -119,6 +120,15 @@ func ImagePlace(root, name string) Place {
 	return Place{Path: dir + "/" + name, Stop: dir}
 }
 
+// LocalMountsDir is where filesystems of the devices of local volumes are mounted (K:G95).
+func LocalMountsDir(root string) string { return root + "/" + localPlugin + "/mounts" }
+
+// LocalPlace is where that of a PersistentVolume is mounted.
+func LocalPlace(root, pv string) Place {
+	dir := LocalMountsDir(root)
+	return Place{Path: dir + "/" + pv, Stop: dir}
+}
+
 // PodPlace is where a volume of a pod is whose source has a directory of that name: see [Source.Directory].
 func PodPlace(root, uid, directory, volume string) Place {
 	at := root + podsDir + "/" + uid + "/volumes/" + directory + "/" + volume
@@ -144,7 +154,8 @@ func PodAt(root, name string) string {
 		}
 	}
 	isShared := strings.HasPrefix(name, CSIDir(root)+"/") && name != devices && !strings.HasPrefix(name, devices+"/")
-	if isShared || strings.HasPrefix(name, devices+"/staging") || strings.HasPrefix(name, ImagesDir(root)+"/") {
+	if isShared || strings.HasPrefix(name, devices+"/staging") || strings.HasPrefix(name, ImagesDir(root)+"/") ||
+		strings.HasPrefix(name, LocalMountsDir(root)+"/") {
 		return ""
 	}
 	return name

@@ -21,6 +21,13 @@ type run struct {
 	late  bool // the present operation's deadline has passed
 	// inside is the mount that the present operation goes into.
 	inside hal.Inside
+	disks  map[string]*disk
+}
+
+// disk is one by its name, as Probe has found it last.
+type disk struct {
+	path  string
+	found hal.BlockDevice
 }
 
 // Run executes a script on a fresh world and returns its history. With states the state is shown after each operation,
@@ -33,6 +40,7 @@ type run struct {
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //	symlink TARGET P    readlink P
 //	image NAME [FILE TEXT]…  damage NAME         unpack NAME P
+//	disk NAME blank|junk|TYPE [UUID]             probe NAME|P format NAME TYPE UUID [begun|other]
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"
@@ -40,7 +48,7 @@ type run struct {
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {
-		r := &run{world: w, host: w.Host(), holds: map[string]func(){}}
+		r := &run{world: w, host: w.Host(), holds: map[string]func(){}, disks: map[string]*disk{}}
 		r.names.learn(r)
 		for i, line := range script {
 			result, data := r.step(line)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -235,6 +236,38 @@ var hostVerbs = map[string]verb{
 	},
 	"unpack": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Images.Unpack(r.call(), a[0], r.path(a[1]))
+	},
+	"disk": func(r *run, a args) ([]string, error) {
+		uuid := ""
+		if len(a) > 2 {
+			uuid = a[2]
+		}
+		r.disks[a[0]] = &disk{path: r.world.PutDisk(a[0], a[1], uuid)}
+		return nil, nil
+	},
+	"probe": func(r *run, a args) ([]string, error) {
+		d := r.disks[a[0]]
+		if d == nil {
+			d = &disk{path: r.path(a[0])}
+		}
+		is, err := r.host.Blocks.Probe(r.call(), d.path)
+		if err != nil {
+			return nil, err
+		}
+		d.found = is
+		return []string{fmt.Sprintf("type=%q uuid=%q filesystem=%t blank=%t read-only=%t holders=%v", is.Type, is.UUID,
+			is.IsFilesystem, is.IsBlank, is.ReadOnly, is.Holders)}, nil
+	},
+	"format": func(r *run, a args) ([]string, error) {
+		d := r.disks[a[0]]
+		f := hal.NewFilesystem{
+			Path: d.path, Device: d.found.Device, Sequence: d.found.Sequence, FSType: a[1], UUID: a[2],
+			MayHaveBegun: slices.Contains(a[3:], "begun"),
+		}
+		if slices.Contains(a[3:], "other") {
+			f.Sequence++
+		}
+		return nil, r.host.Blocks.Format(r.call(), f)
 	},
 	"link": func(r *run, a args) ([]string, error) { return nil, r.world.Symlink(a[0], r.path(a[1])) },
 }

@@ -17,5 +17,8 @@ type World interface {
 	PutImage(reference string, files map[string]string)
 	// DamageImage changes a part of it.
 	DamageImage(reference string)
+	// PutDisk gives the node a disk, and returns its path. It holds "blank", "junk" that nobody knows, or a filesystem of
+	// that type with that UUID.
+	PutDisk(name, holds, uuid string) (path string)
 	Close()
 }

@@ -26,6 +26,8 @@ type request struct {
 	Make    *makeRequest
 	Usage   *string // the path
 	Unpack  *unpackRequest
+	Probe   *string // the path
+	Format  *hal.NewFilesystem
 }
 
 type unmountRequest struct {
@@ -49,6 +51,7 @@ type response struct {
 	Outcome hal.Outcome
 	Found   hal.HostFile
 	Usage   hal.Usage
+	Block   hal.BlockDevice
 }
 
 // help runs req in a helper child and waits until it is reaped. A call of class helper kills the child at its deadline;

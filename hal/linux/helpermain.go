@@ -75,6 +75,14 @@ func perform(req request) response {
 	case req.Unpack != nil:
 		outcome, err := unpack(*req.Unpack)
 		return answer(err, outcome)
+	case req.Probe != nil:
+		found, err := probe(*req.Probe)
+		resp := answer(err, hal.NotDone)
+		resp.Block = found
+		return resp
+	case req.Format != nil:
+		outcome, err := makeFilesystem(*req.Format)
+		return answer(err, outcome)
 	case req.Usage != nil:
 		var st unix.Statfs_t
 		resp := answer(unix.Statfs(*req.Usage, &st), hal.NotDone)

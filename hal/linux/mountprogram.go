@@ -43,7 +43,7 @@ func mountByProgram(n hal.NewMount) (hal.Outcome, error) {
 		}
 		options = append(options, text)
 	}
-	program, err := programOf(n.FSType)
+	program, err := programOf("mount."+n.FSType, "nfs-common (Debian, Ubuntu) or nfs-utils")
 	if err != nil {
 		return hal.NotDone, err
 	}
@@ -52,42 +52,54 @@ func mountByProgram(n hal.NewMount) (hal.Outcome, error) {
 		return hal.NotDone, err
 	}
 	defer unix.Close(target)
-	// In memory, not a pipe: a daemon that the program starts may keep it open.
-	fd, err := unix.MemfdCreate(program, unix.MFD_CLOEXEC)
-	if err != nil {
-		return hal.NotDone, err
-	}
-	said := os.NewFile(uintptr(fd), program)
-	defer said.Close()
-	cmd := &exec.Cmd{
-		Path: program, Args: []string{program, n.Source, n.Target, "-o", strings.Join(options, ",")},
-		Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}, Dir: "/", Stdout: said, Stderr: said,
-		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
-	}
-	err = cmd.Run()
-	if err == nil {
+	text, code, err := run(program, []string{n.Source, n.Target, "-o", strings.Join(options, ",")})
+	switch {
+	case err == nil && code == 0:
 		return hal.Done, nil
-	}
-	output := make([]byte, mostOutput)
-	read, _ := said.ReadAt(output, 0) // what is missing is not told
-	text := strings.Join(strings.Fields(string(output[:read])), " ")
-	if ended, is := errors.AsType[*exec.ExitError](err); is && ended.ExitCode() > 0 {
+	case err == nil:
 		// The mount is the last thing that it does.
-		return hal.NotDone, because(errnoOfProgram(text), fmt.Sprintf("%s: %s (exit status %d)", program, text,
-			ended.ExitCode()))
+		return hal.NotDone, because(errnoOfProgram(text), ended(program, text, code))
 	}
 	return hal.Unknown, because(syscall.EIO, program+": "+err.Error()+" "+text)
 }
 
-// programOf is the path of the program that mounts filesystems of a type.
-func programOf(fsType string) (string, error) {
+// run runs a program of the node, which dies with this process, and returns the beginning of what it says, and its exit
+// status. An error means that it did not end by itself. The program has the files of more from descriptor 3 on.
+func run(program string, args []string, more ...*os.File) (said string, code int, err error) {
+	// In memory, not a pipe: a daemon that the program starts may keep it open.
+	fd, err := unix.MemfdCreate(program, unix.MFD_CLOEXEC)
+	if err != nil {
+		return "", 0, err
+	}
+	into := os.NewFile(uintptr(fd), program)
+	defer into.Close()
+	cmd := &exec.Cmd{
+		Path: program, Args: append([]string{program}, args...), ExtraFiles: more,
+		Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}, Dir: "/", Stdout: into, Stderr: into,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	}
+	err = cmd.Run()
+	output := make([]byte, mostOutput)
+	read, _ := into.ReadAt(output, 0) // what is missing is not told
+	if exited, is := errors.AsType[*exec.ExitError](err); is && exited.ExitCode() > 0 {
+		return string(output[:read]), exited.ExitCode(), nil
+	}
+	return string(output[:read]), 0, err
+}
+
+// ended says how a program has ended that failed.
+func ended(program, said string, code int) string {
+	return fmt.Sprintf("%s: %s (exit status %d)", program, strings.Join(strings.Fields(said), " "), code)
+}
+
+// programOf is the path of a program of the node.
+func programOf(name, install string) (string, error) {
 	for _, dir := range programDirs {
-		if st, err := os.Stat(dir + "mount." + fsType); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-			return dir + "mount." + fsType, nil
+		if st, err := os.Stat(dir + name); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return dir + name, nil
 		}
 	}
-	return "", because(syscall.ENOENT, fmt.Sprintf(
-		"there is no %smount.%s; install nfs-common (Debian, Ubuntu) or nfs-utils", programDirs[0], fsType))
+	return "", because(syscall.ENOENT, fmt.Sprintf("there is no %s%s; install %s", programDirs[0], name, install))
 }
 
 // errnoOfProgram is the error that a program means, the first of these that it says; EIO if it says none.

@@ -65,6 +65,9 @@ const (
 	// EffectMeasured: the agent has asked how full a volume is: its driver, about what is at Target, or, without a
 	// driver, the filesystem at Path.
 	EffectMeasured
+	// EffectFormatted: a filesystem, or a part of one, was made on the disk at Path. Text is what was there and is lost,
+	// "" if nothing.
+	EffectFormatted
 )
 
 var effectNames = [...]string{
@@ -73,6 +76,7 @@ var effectNames = [...]string{
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
+	"formatted",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.
@@ -103,7 +107,7 @@ type Effect struct {
 	Staging  string // its staging target path
 	Target   string // its target path
 	Code     hal.Code
-	Text     string // of the error of EffectAnswered
+	Text     string // of the error of EffectAnswered; see EffectFormatted
 	Late     bool   // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
 	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest, nil
 	// of all else. It is not changed.

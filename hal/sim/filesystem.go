@@ -462,3 +462,14 @@ func (w *World) makeDirs(path string) location {
 		at = w.mounts.top(location{at.m, k})
 	}
 }
+
+func hashTree(n *node, h uint64) uint64 {
+	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode) ^ uint64(n.bulk)<<40)
+	if n.file != nil {
+		h = fold(h ^ n.file.hash())
+	}
+	for _, k := range n.kids {
+		h = hashTree(k, h)
+	}
+	return fold(h ^ uint64(len(n.kids)))
+}

@@ -188,7 +188,13 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 			}
 		}
 		return sb, 0
-	case "ext4", "xfs":
+	case "ext2", "ext3", "ext4", "xfs", "btrfs":
+		switch b, errno := f.w.blockAt(m.Source); {
+		case errno == 0 && b.sb == nil, errno == 0 && b.sb.fsType != m.FSType:
+			return nil, syscall.EINVAL
+		case errno == 0:
+			return b.sb, 0
+		}
 		for _, sb := range f.devices {
 			if sb.source == m.Source {
 				if sb.fsType != m.FSType {

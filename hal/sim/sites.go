@@ -89,7 +89,7 @@ func Sites() []Site {
 	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
-	add(helper, callFind, callMake, callUnpack, callUsage)
+	add(helper, callFind, callMake, callUnpack, callUsage, callProbeDevice, callFormat)
 	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
 	}

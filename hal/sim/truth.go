@@ -410,6 +410,9 @@ func (w *World) Hash() uint64 {
 	for _, sb := range w.fs.devices {
 		h = fold(h ^ hashTree(sb.root, h))
 	}
+	for _, b := range w.blocks {
+		h = b.hash(h)
+	}
 	for _, m := range w.mounts.list {
 		h = fold(h ^ uint64(m.id) ^ hashString(m.path) ^ hashString(m.root.path())<<1)
 	}
@@ -419,17 +422,6 @@ func (w *World) Hash() uint64 {
 		}
 	}
 	return fold(h ^ uint64(len(w.rpcs)))
-}
-
-func hashTree(n *node, h uint64) uint64 {
-	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode) ^ uint64(n.bulk)<<40)
-	if n.file != nil {
-		h = fold(h ^ n.file.hash())
-	}
-	for _, k := range n.kids {
-		h = hashTree(k, h)
-	}
-	return fold(h ^ uint64(len(n.kids)))
 }
 
 // Unsynced is how many changes of names and sizes a power cut may take back now.

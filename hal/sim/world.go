@@ -70,8 +70,10 @@ type World struct {
 	trap       string   // the call behind whose next answer the agent's code panics: see SetTrap
 	shares     []*share // that are no volume's
 	images     map[string]*image
-	isLooking  bool   // somebody looks who waits for no server
-	hungAt     *share // for which the system call waits that has just answered hangs
+	blocks     []*blockDevice // disks of the node, in order of their numbers at first
+	sequences  uint64         // of disks so far
+	isLooking  bool           // somebody looks who waits for no server
+	hungAt     *share         // for which the system call waits that has just answered hangs
 	borrowed   [][]byte
 	slabs      slabs
 }
@@ -151,6 +153,7 @@ func (w *World) bootNode() {
 	w.unplugs()
 	w.makeDirs(w.base)
 	w.makeDevices()
+	w.plugsBlocks()
 	w.event("node.booted", string(w.boot.id))
 }
 

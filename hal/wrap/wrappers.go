@@ -9,6 +9,29 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+type blocks struct {
+	hal.Blocks
+	around Around
+}
+
+func (w blocks) Probe(
+	c hal.Call, path string,
+) (hal.BlockDevice, error) {
+	at := Site{"probe", path, hal.ClassHelper, false}
+	return get(w.around, at, c, func() (hal.BlockDevice, error) {
+		return w.Blocks.Probe(c, path)
+	})
+}
+
+func (w blocks) Format(
+	c hal.Call, f hal.NewFilesystem,
+) error {
+	at := Site{"format", f.Path, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Blocks.Format(c, f)
+	})
+}
+
 type controller struct {
 	hal.CSIController
 	around Around

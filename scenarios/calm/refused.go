@@ -30,7 +30,7 @@ func expels(r *world.Run) bool {
 			continue
 		}
 		corrects := func(m world.RoomRun) bool { return m.Corrects(r, p) }
-		if i&1 == 1 || p.IsLeaving || !slices.ContainsFunc(r.Rooms, corrects) {
+		if i&1 == 1 || p.IsLeaving || !slices.ContainsFunc(r.Rooms, corrects) || r.IsRefused(p) {
 			judges.Remove(r, p, time.Second)
 		}
 		isAny = true
@@ -62,13 +62,16 @@ func reports(r *world.Run) bool {
 
 // isRefused: the rung is of a volume that its source must refuse, and nothing of an earlier look of the agent is left.
 func isRefused(r *world.Run, b *core.Belief) bool {
-	p := r.ByUID[b.Pod]
-	if p == nil || b.InFlight || b.HasChild {
+	if b.InFlight || b.HasChild {
 		return false
 	}
 	isKind := func(k plugin.Kind) bool { return k.Name == b.Kind }
 	at := slices.IndexFunc(world.Rooms, func(m *world.Room) bool {
 		return slices.ContainsFunc(m.Source.Kinds, isKind)
 	})
-	return at >= 0 && r.Rooms[at].Refuses(r, p)
+	return at >= 0 && slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
+		has := func(u world.Use) bool { return u.Upon() != "" && u.Upon() == b.Volume }
+		return (b.Pod == p.Uid || b.Pod == "" && p.IsWanted && slices.ContainsFunc(p.Uses, has)) &&
+			r.Rooms[at].Refuses(r, p)
+	})
 }

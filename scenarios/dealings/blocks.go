@@ -33,6 +33,9 @@ func dataID(p *world.Pod, u *world.Use) string {
 	if u.Driver != "" {
 		return u.Driver + "^" + u.Volume
 	}
+	if u.Disk != "" {
+		return "disk " + u.Disk
+	}
 	return string(p.Uid) + "/" + u.Name
 }
 
@@ -52,7 +55,8 @@ func fileNumber(id, file string) uint64 {
 
 // holdsData: containers can write to it, or find what others wrote.
 func holdsData(u *world.Use) bool {
-	return !u.Exempt && !u.Bare && !u.Raw && (u.Driver != "" || strings.Contains(u.Path, "kubernetes.io~empty-dir"))
+	return !u.Exempt && !u.Bare && !u.Raw &&
+		(u.Driver != "" || u.Disk != "" || strings.Contains(u.Path, "kubernetes.io~empty-dir"))
 }
 
 // StartWriting is the containers of a pod starting: they open their volumes, read what is there and write.

@@ -187,6 +187,8 @@ func (p *parser) means(part string, words []string, at int) error {
 		return p.oneOf(word, "is nothing that is wrong with a manifest", p.in.Badnesses)
 	case "STANDING":
 		return p.oneOf(word, "is not how a volume stands", p.in.Standings)
+	case "CONTENT":
+		return p.oneOf(word, "is nothing that a disk can hold", p.in.Contents)
 	case "FILE":
 		if strings.Contains(word, "/") {
 			return p.errorf("%q is no name of a file in a volume; write one without a slash", word)

@@ -38,7 +38,7 @@ var locals = []Mutant{
 	},
 	{
 		"mount options of a local volume are dropped", "S21", "engine/plugin/local.flagsOf",
-		"wanted = append(wanted, option)", "wanted = append(wanted, option)[:len(wanted)]",
+		"flags = append(flags, option)", "flags = append(flags, option)[:len(flags)]",
 	},
 	{
 		"a local volume may lead anywhere", "S34", "engine/plugin/local.work.find",
@@ -85,5 +85,33 @@ var locals = []Mutant{
 		"a local volume is not unmounted", "L1", "engine/op.Mounted.Remove",
 		"if err := h.Mounts.Unmount(c, d.Path, m.ID); err != nil {",
 		"if err := error(nil); err != nil {",
+	},
+	{
+		"a disk that is not blank is formatted", "S2", "engine/plugin/local.work.holds",
+		"case is.IsBlank, was == blank:", "case is.IsBlank, was == blank, is.UUID == \"\":",
+	},
+	{
+		"a disk that holds another filesystem is taken for the volume's", "S28, S10", "engine/plugin/local.work.holds",
+		`was != "" && was != is.UUID && (`, `was == is.UUID+"?" && (`,
+	},
+	{
+		"a filesystem that was begun is not made again", "L2", "engine/plugin/local.work.format",
+		"MayHaveBegun: !w.o.First", "MayHaveBegun: w.o.First && is.IsBlank",
+	},
+	{
+		"a part of a filesystem is told to be unknown", "L2", "engine/plugin/local.work.holds",
+		"case is.IsBlank, was == blank:", "case is.IsBlank:",
+	},
+	{
+		"a disk that was used is formatted once it reads blank", "S10", "engine/plugin/local.work.format",
+		`had != ""`, `had == "?"`,
+	},
+	{
+		"a disk is not looked at once it is mounted", "S10, S28", "engine/plugin/local.work.isOn",
+		"is.Is() == device && is.Device == m.Device && is.UUID == holds", `is.Is() != "" && holds != "" && device != ""`,
+	},
+	{
+		"a disk that may be back is not looked at again", "L2", "engine/plugin/local.work.format",
+		"r.BelowUnknown = true", `r.BelowUnknown = had == ""`,
 	},
 }

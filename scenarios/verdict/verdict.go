@@ -24,6 +24,7 @@ func (v *Violation) String() string {
 var Properties = []struct{ Code, Text string }{
 	{"S1", "the agent removes only what it made itself: it deletes no volume data, and no emptyDir of a pod that " +
 		"nobody has deleted, and it undoes no mount of others"},
+	{"S2", "the agent makes a filesystem on a disk only if it has proof that nothing is on it"},
 	{"S4", "the agent sends a publish only onto a stage that is up and stays up"},
 	{"S5", "the agent unstages no volume while a publish of it exists, is in flight or is uncertain"},
 	{"S6", "each volume and each path has at most one operation at a time; a call that the agent gave up counts " +

@@ -50,6 +50,7 @@ type Use struct {
 	Spec           string // the name after which its paths are called
 	Share          string // what the host has mounted from a server, on which it lies; "" if it lies elsewhere
 	Image          string // the reference of an image
+	Disk           string // the PersistentVolume of a disk of the node with a filesystem of its own
 	Memory         bool   // an emptyDir in memory
 	ReadOnly       bool   // of a CSI volume
 	Bare           bool   // of a CSI volume whose driver mounts nothing, and is configured so
@@ -71,6 +72,8 @@ func (u *Use) Upon() string {
 	switch {
 	case u.Image != "":
 		return "image^" + u.Image
+	case u.Disk != "":
+		return "local.device^" + u.Disk
 	case u.Driver != "":
 		return u.Driver + "^" + u.Volume
 	}

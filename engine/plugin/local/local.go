@@ -1,8 +1,9 @@
 // Package local is the volume source local: a directory of the node that a PersistentVolume names, bound to a place of
 // the pod's own (K:G95). Nothing of the directory is ever removed. It has to be there: volnode makes none, since the
-// disk that it is on may not be mounted yet, and what containers would write then lies on another.
+// disk that it is on may not be mounted yet, and what containers would write then lies on another. Or, with fsType, a
+// block device, whose filesystem is mounted once for all pods (see disk.go).
 //
-// Its effects can all be listed by a start, so its one rung needs no intent.
+// What a pod has of it can all be listed by a start, so the rung of the bind mount needs no intent.
 package local
 
 import (
@@ -27,9 +28,6 @@ const (
 	factIs = "is" // which directory the pod's containers were given
 )
 
-// flags are those that a bind mount has of its own (mount_setattr(2)).
-var flags = []string{"nodev", "noexec", "nosuid", "ro"}
-
 // Key is the key of a pod's local volume of a PersistentVolume.
 func Key(uid, pv string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + pv) }
 
@@ -39,11 +37,23 @@ func Source() plugin.Source {
 		Name: "local", Plugin: "kubernetes.io/local-volume",
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.Local != nil },
 		Ladder:   Ladder,
-		Kinds: []plugin.Kind{{
-			Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},
-			Measure: plugin.MeasurePath,
-		}},
-		Scan: func() plugin.Scan { return &plugin.Directories{Found: rung, Bad: plugin.BadObjectName} },
+		Kinds: []plugin.Kind{
+			{
+				Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},
+				Measure: plugin.MeasurePath,
+			},
+			{
+				Name: KindMount, Verbs: plugin.Verbs{SetUp: setUpMount, TearDown: tearDownMount, Inspect: inspect},
+				IsDevice: true, IsShared: true,
+			},
+			{
+				Name: KindDevice, Verbs: plugin.Verbs{SetUp: setUpDevice, TearDown: tearDownDevice, Inspect: inspectDevice},
+				IsDevice: true, IsShared: true,
+			},
+		},
+		Scan: func() plugin.Scan {
+			return &scan{binds: plugin.Directories{Found: rung, Bad: plugin.BadObjectName}}
+		},
 	}
 }
 
@@ -65,19 +75,16 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	switch {
 	case v.Block:
 		return nil, plugin.Problemf(v.PVField("spec.volumeMode"),
-			"is Block; volnode serves local volumes that are directories, with volumeMode Filesystem")
+			"is Block; volnode serves local volumes with volumeMode Filesystem")
 	case src.FSType != nil && *src.FSType != "":
-		return nil, plugin.Problemf(v.PVField("spec.local.fsType"),
-			"%q is for a block device; volnode serves local volumes that are directories: mount the device, name its "+
-				"directory in path, and remove fsType", *src.FSType)
+		return diskLadder(to, v)
 	}
-	wanted, p := flagsOf(v)
+	flags, p := flagsOf(v)
 	if p != nil {
 		return nil, p
 	}
-	readOnly := ""
-	if slices.Contains(wanted, "ro") {
-		readOnly, p = plugin.Yes, v.WantsContext()
+	if slices.Contains(flags, "ro") {
+		p = v.WantsContext()
 	} else {
 		p = v.WantsOwnership()
 	}
@@ -85,34 +92,43 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, p
 	}
 	r := rung(v.Root, string(v.Pod.UID), v.PV.Name)
-	r.Want = plugin.Sorted(append(r.Want,
-		core.Param{Name: paramFlags, Value: strings.Join(wanted, ","), OnChange: core.OnChangeRebuild},
-		core.Param{Name: plugin.ParamReadOnly, Value: readOnly, OnChange: core.OnChangeRebuild},
-		core.Param{Name: paramSource, Value: path.Clean(src.Path), OnChange: core.OnChangeRebuild},
-	))
+	r.Want = plugin.Sorted(append(r.Want, wanted(flags, path.Clean(src.Path))...))
 	if slices.Contains(v.PV.Spec.AccessModes, corev1.ReadWriteOncePod) {
 		r.Exclusive = "rwop/" + r.Volume
 	}
 	return append(to, r), nil
 }
 
-// flagsOf are the flags of the bind mount, sorted.
-func flagsOf(v plugin.Volume) (wanted []string, p *plugin.Problem) {
+// wanted are the parameters of a bind mount of a directory, with flags.
+func wanted(flags []string, source string) []core.Param {
+	readOnly := ""
+	if slices.Contains(flags, "ro") {
+		readOnly = plugin.Yes
+	}
+	return []core.Param{
+		{Name: paramFlags, Value: strings.Join(flags, ","), OnChange: core.OnChangeRebuild},
+		{Name: plugin.ParamReadOnly, Value: readOnly, OnChange: core.OnChangeRebuild},
+		{Name: paramSource, Value: source, OnChange: core.OnChangeRebuild},
+	}
+}
+
+// flagsOf are the flags of the bind mount, sorted: those that it has of its own (mount_setattr(2)).
+func flagsOf(v plugin.Volume) (flags []string, p *plugin.Problem) {
 	if v.ReadOnly {
-		wanted = append(wanted, "ro")
+		flags = append(flags, "ro")
 	}
 	for _, option := range v.PV.Spec.MountOptions {
 		switch {
 		case option == "bind", option == "rw" && !v.ReadOnly:
-		case !slices.Contains(flags, option):
+		case !slices.Contains(mountFlags, option):
 			return nil, plugin.Problemf(v.PVField("spec.mountOptions"),
-				"%q can't be given to a directory that is mounted already; %s can", option, strings.Join(flags, ", "))
+				"%q can't be given to a directory that is mounted already; %s can", option, strings.Join(mountFlags, ", "))
 		default:
-			wanted = append(wanted, option)
+			flags = append(flags, option)
 		}
 	}
-	slices.Sort(wanted)
-	return slices.Compact(wanted), nil
+	slices.Sort(flags)
+	return slices.Compact(flags), nil
 }
 
 // rung is all that a volume's place says of its rung: a start that has no record of it makes it of that alone, and

@@ -55,9 +55,13 @@ func TestProblems(t *testing.T) {
 		`PersistentVolume pv-1 spec.local.path: "/disk/../etc" contains ".."`: func(v *plugin.Volume) {
 			v.PV.Spec.Local.Path = "/disk/../etc"
 		},
-		`PersistentVolume pv-1 spec.local.fsType: "ext4" is for a block device`: func(v *plugin.Volume) {
-			is := "ext4"
+		`PersistentVolume pv-1 spec.local.fsType: "zfs" is not served; use one of btrfs`: func(v *plugin.Volume) {
+			is := "zfs"
 			v.PV.Spec.Local.FSType = &is
+		},
+		`PersistentVolume pv-1 spec.mountOptions: "errors=panic" is not an option`: func(v *plugin.Volume) {
+			is := "ext4"
+			v.PV.Spec.Local.FSType, v.PV.Spec.MountOptions = &is, []string{"rw", "discard", "errors=panic"}
 		},
 		"PersistentVolume pv-1 spec.volumeMode: is Block": func(v *plugin.Volume) { v.Block = true },
 		`PersistentVolume pv-1 spec.mountOptions: "noatime" can't be given`: func(v *plugin.Volume) {

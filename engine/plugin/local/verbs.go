@@ -57,7 +57,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 		}
 		return r
 	case mounted:
-		return w.up(top, identity(w.source, found))
+		return w.up(top, w.identity(found))
 	}
 	if err := op.Mkdirs(h, w.c, w.path, op.ParentMode); err != nil {
 		return op.Unknown(err.Error()) // it may have made directories
@@ -71,7 +71,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if top, mounted = seen.Top(); !mounted || !w.isAsked(top, found) {
 		return w.mounted().Foreign(o, seen.Stack)
 	}
-	return w.up(top, identity(w.source, found))
+	return w.up(top, w.identity(found))
 }
 
 func (w work) flags() []string {
@@ -84,11 +84,16 @@ func (w work) flags() []string {
 
 // find looks where the source leads. It is not ok if that can't be bound, and r says why.
 func (w work) find() (found hal.HostFile, r core.Result, ok bool) {
-	found, err := w.h.HostPaths.Find(w.c, w.source)
+	found, err := w.lookUp()
 	if err != nil {
 		return found, op.NotDone(err.Error()), false
 	}
-	if owned := plugin.OwnedBelow(found.Below); owned != "" {
+	if w.isOfDevice() && !found.Exists {
+		r = op.NotDone("nothing is mounted at " + w.source + " any more; volnode mounts it again")
+		r.BelowUnknown = true
+		return found, r, false
+	}
+	if owned := plugin.OwnedBelow(found.Below); owned != "" && !w.isOfDevice() {
 		r = op.NotDone(fmt.Sprintf("local volume %s leads to %s; volnode does not serve it, and tries again; use "+
 			"another directory", w.source, owned))
 		r.Blocked = true
@@ -99,10 +104,10 @@ func (w work) find() (found hal.HostFile, r core.Result, ok bool) {
 		return found, op.NotDone(fmt.Sprintf("there is no %s; volnode does not make the directories of local volumes: "+
 			"mount the disk that it is on, or create it", w.source)), false
 	case found.Type != hal.TypeDirectory:
-		return found, op.NotDone(fmt.Sprintf("%s is a %s; volnode serves local volumes that are directories", w.source,
-			found.Type)), false
+		return found, op.NotDone(fmt.Sprintf("%s is a %s; name a directory, or, of a block device, the filesystem in "+
+			"spec.local.fsType", w.source, found.Type)), false
 	}
-	if was, is := w.was(), identity(w.source, found); was != "" && was != is {
+	if was, is := w.was(), w.identity(found); was != "" && was != is {
 		return found, op.NotDone(fmt.Sprintf("%s is not the directory that the pod was given; if its disk is not "+
 			"mounted, mount it; if it was replaced on purpose, delete the pod and create it again", w.source)), false
 	}
@@ -119,9 +124,34 @@ func (w work) was() string {
 	return was
 }
 
+// lookUp finds where the source leads: to a directory of the node, or to the mount of a device's filesystem.
+func (w work) lookUp() (hal.HostFile, error) {
+	if !w.isOfDevice() {
+		return w.h.HostPaths.Find(w.c, w.source)
+	}
+	stack, err := w.h.Mounts.At(w.c, w.source)
+	if err != nil || len(stack) == 0 {
+		return hal.HostFile{}, err
+	}
+	top := stack[len(stack)-1]
+	return hal.HostFile{
+		Exists: true, Type: hal.TypeDirectory, Path: w.source, Device: top.Device, Root: top.Root,
+	}, nil
+}
+
+func (w work) isOfDevice() bool {
+	return slices.ContainsFunc(w.o.Below, func(f core.Foundation) bool { return f.Kind == KindMount })
+}
+
 // identity is which directory the source led to. A filesystem that does not know when a file was made may give another
 // one its inode.
-func identity(source string, found hal.HostFile) string {
+func (w work) identity(found hal.HostFile) string {
+	source := w.source
+	for _, f := range w.o.Below {
+		if f.Kind == KindMount {
+			return source + " filesystem " + core.FactOf(f.Facts, factHolds)
+		}
+	}
 	return source + " inode " + strconv.FormatUint(found.Inode, 10) + " born " + strconv.FormatInt(found.Born, 10)
 }
 
@@ -179,6 +209,6 @@ func (w work) owns(m hal.Mount, mounts int) (bool, error) {
 	case w.source == "":
 		return false, nil
 	}
-	found, err := w.h.HostPaths.Find(w.c, w.source)
+	found, err := w.lookUp()
 	return err == nil && found.Exists && shows(m, found), err
 }

@@ -2,7 +2,9 @@ package backends
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -20,6 +22,8 @@ type linuxWorld struct {
 	disk string // where the tmpfs is mounted
 	stop context.CancelFunc
 	done chan struct{}
+
+	loops []*os.File
 }
 
 // Linux is a new world on this machine. It needs a mount namespace of its own, and panics if it can't be made.
@@ -68,6 +72,67 @@ func (w *linuxWorld) DamageImage(reference string) {
 	check(os.WriteFile(largest, content, 0o644))
 }
 
+// PutDisk attaches a loop device, which goes with its last user.
+func (w *linuxWorld) PutDisk(name, holds, uuid string) string {
+	file := filepath.Join(w.disk, "disk-"+name)
+	check(os.WriteFile(file, nil, 0o600))
+	check(os.Truncate(file, 16<<20))
+	switch holds {
+	case "blank":
+	case "junk":
+		f := must(os.OpenFile(file, os.O_WRONLY, 0))
+		_, err := f.WriteAt([]byte("junk"), 1<<20-4)
+		check(err)
+		check(f.Close())
+	default:
+		out, err := exec.Command("mkfs."+holds, "-q", "-U", uuid, file).CombinedOutput()
+		if err != nil {
+			panic(err.Error() + ": " + string(out))
+		}
+	}
+	device, err := loopOver(file)
+	check(err)
+	w.loops = append(w.loops, device)
+	return device.Name()
+}
+
+// loopOver attaches a file to a loop device.
+func loopOver(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer control.Close()
+	for range loopTries {
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return nil, err
+		}
+		device, err := os.OpenFile(fmt.Sprintf("/dev/loop%d", n), os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
+		}
+		config := unix.LoopConfig{Fd: uint32(file.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
+		err = unix.IoctlLoopConfigure(int(device.Fd()), &config)
+		if err == nil {
+			return device, nil
+		}
+		_ = device.Close() // somebody was faster
+		if err != unix.EBUSY {
+			return nil, err
+		}
+	}
+	return nil, unix.EBUSY
+}
+
+// loopTries bounds the races with other users of loop devices.
+const loopTries = 20
+
 func (w *linuxWorld) Hold(path string) (func(), error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	return func() { unix.Close(fd) }, err
@@ -78,6 +143,9 @@ func (w *linuxWorld) Symlink(target, path string) error { return unix.Symlink(ta
 // Close takes the tmpfs with everything mounted below it away.
 func (w *linuxWorld) Close() {
 	w.stop()
+	for _, device := range w.loops {
+		check(device.Close())
+	}
 	<-w.done
 	w.host.Close()
 	check(unix.Unmount(w.disk, unix.MNT_DETACH))

@@ -45,6 +45,10 @@ var sites = map[string]map[string]site{
 	"Images": {
 		"Unpack": {"unpack", `reference + " " + dir`, "Helper", true},
 	},
+	"Blocks": {
+		"Probe":  {"probe", "path", "Helper", false},
+		"Format": {"format", "f.Path", "Helper", true},
+	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},
 	},

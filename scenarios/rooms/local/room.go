@@ -21,21 +21,32 @@ import (
 func Room() *world.Room {
 	return &world.Room{
 		Source: local.Source(),
-		Words: []lang.Word{{
-			Form: "local:PATH", Persistent: func(at string) (corev1.PersistentVolumeSource, bool) {
+		Words: []lang.Word{
+			{Form: "local:PATH", Persistent: func(at string) (corev1.PersistentVolumeSource, bool) {
 				return sourceOf(at), path.IsAbs(at)
-			},
-		}},
+			}},
+			{Form: "device:FSTYPE:PATH", Persistent: func(rest string) (corev1.PersistentVolumeSource, bool) {
+				fsType, at, _ := strings.Cut(rest, ":")
+				return deviceOf(at, fsType), path.IsAbs(at)
+			}},
+		},
 		Hunted: world.Hunted{Name: "local", Site: "workload.local", Never: 6, Volumes: volumes},
 		Path:   placeOf, Use: use, Differs: differs, Begin: begin,
 		New: func() world.RoomRun {
-			return &run{given: map[string]given{}, bound: map[string]hal.HostFile{}, tried: map[string]hal.HostFile{}}
+			return &run{
+				given: map[string]given{}, bound: map[string]hal.HostFile{}, tried: map[string]hal.HostFile{},
+				had: map[string]disk{},
+			}
 		},
 	}
 }
 
 func sourceOf(at string) corev1.PersistentVolumeSource {
 	return corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: at}}
+}
+
+func deviceOf(at, fsType string) corev1.PersistentVolumeSource {
+	return corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: at, FSType: &fsType}}
 }
 
 func placeOf(uid, pv string) string {
@@ -45,12 +56,15 @@ func placeOf(uid, pv string) string {
 
 // use is how containers use a local volume.
 func use(v world.Claimed) (world.Use, bool) {
-	share := ""
+	share, disk := "", ""
 	if strings.HasPrefix(v.PV.Spec.Local.Path, mountDir) {
 		share = exportDir
 	}
+	if v.PV.Spec.Local.FSType != nil {
+		disk = v.PV.Name
+	}
 	return world.Use{
-		Share: share, Spec: v.PV.Name, Path: placeOf(v.UID, v.PV.Name),
+		Share: share, Disk: disk, Spec: v.PV.Name, Path: placeOf(v.UID, v.PV.Name),
 		ReadOnly: v.ReadOnly || v.Spec.PersistentVolumeClaim != nil && v.Spec.PersistentVolumeClaim.ReadOnly ||
 			slices.Contains(v.PV.Spec.MountOptions, "ro"),
 	}, true
@@ -73,6 +87,10 @@ const (
 	exportDir = "/exports/data" // is what the host mounts at mountDir
 	linkedDir = "/data/linked"  // is where linkDir leads
 	kept      = "kept"          // is a file in each
+
+	blankDisk = "/dev/blank" // is a disk on which nothing is
+	usedDisk  = "/dev/used"  // is one with a filesystem
+	oddDisk   = "/dev/odd"   // is one that holds what nobody knows
 )
 
 // volumes are the local volumes of hunts.
@@ -86,6 +104,11 @@ var volumes = func() []world.HuntedShape {
 			},
 		})
 	}
+	disk := func(name, text, at string, access corev1.PersistentVolumeAccessMode, options ...string) world.HuntedShape {
+		shape := is(name, text, at, access, options...)
+		shape.PV.Spec.PersistentVolumeSource = deviceOf(at, "ext4")
+		return shape
+	}
 	return []world.HuntedShape{
 		is("local-plain", "a directory of the node", plainDir, corev1.ReadWriteOnce),
 		is("local-ro", "a directory of the node, read-only", plainDir, corev1.ReadOnlyMany, "ro", "noexec"),
@@ -93,5 +116,8 @@ var volumes = func() []world.HuntedShape {
 		is("local-deep", "a directory on a disk of the node", deepDir, corev1.ReadWriteOnce),
 		is("local-link", "a directory of the node, by a link", linkDir, corev1.ReadWriteOnce),
 		is("local-one", "a directory of the node, for one pod", plainDir+"/one", corev1.ReadWriteOncePod),
+		disk("local-blank", "a disk on which nothing is", blankDisk, corev1.ReadWriteOnce),
+		disk("local-used", "a disk with a filesystem", usedDisk, corev1.ReadWriteOnce, "noexec", "discard"),
+		disk("local-odd", "a disk that holds what nobody knows", oddDisk, corev1.ReadWriteOncePod),
 	}
 }()

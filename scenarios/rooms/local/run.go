@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/local"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -28,6 +29,8 @@ import (
 //
 // S9: a volume that is for one pod is not another's, whose containers run.
 //
+// S2: the agent makes a filesystem on a disk only if nothing is on it, but for a part of one that it has begun.
+//
 // S1: the agent removes no name in it. L12: the status says why a directory is not given to a pod.
 
 // run is what a run notes of local volumes.
@@ -37,6 +40,15 @@ type run struct {
 	given    map[string]given
 	bound    map[string]hal.HostFile // by path: what the agent has bound there last, and believed to be the volume
 	tried    map[string]hal.HostFile // by path: what a mount has shown there since
+	had      map[string]disk         // by path: what is on disks that volumes have, as long as pods have these
+	swaps    bool                    // the next boot finds two disks in each other's places
+	swapped  bool
+}
+
+// disk is what a volume has.
+type disk struct {
+	uuid string // of its filesystem
+	pv   string // "" as long as it was never mounted
 }
 
 // given is the directory that a pod was given first.
@@ -45,7 +57,10 @@ type given struct {
 	is    hal.HostFile
 }
 
-// begin makes the directories, and draws what people do to them.
+// usedUUID is that of the filesystem of usedDisk.
+const usedUUID = "77777777-1111-4222-8333-444455556666"
+
+// begin makes the directories and the disks, and draws what people do to them.
 func begin(g world.Planner) {
 	if !g.Persists() {
 		return
@@ -64,6 +79,16 @@ func begin(g world.Planner) {
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
 			h.isHunted = true
+		}
+	}
+	w.AddBlockDevice(blankDisk, "", "")
+	w.AddBlockDevice(usedDisk, "ext4", usedUUID)
+	w.AddBlockDevice(oddDisk, sim.Unrecognized, "")
+	if g.Pick("workload.local-swapped", blankDisk, 0, 3, 1) == 1 {
+		for _, m := range g.Run().Rooms {
+			if h, is := m.(*run); is {
+				h.swaps = true
+			}
 		}
 	}
 	for n := range 2 {
@@ -105,6 +130,7 @@ func (h *run) Mends(r *world.Run) {
 		return
 	}
 	mountsDisk(r.W)
+	h.swapsBack(r)
 	if to, _ := r.W.Find(linkDir); to.Path != linkedDir {
 		turnsLink(r.W, linkedDir)
 	}
@@ -115,10 +141,27 @@ const mountedAfter = 3 * time.Second
 
 // Born is the host that mounts the disk after a boot, later than it starts the agent.
 func (h *run) Born(r *world.Run) {
+	h.swapsDisks(r)
 	if h.isHunted && len(r.W.MountsAt(exportDir)) == 0 {
 		r.W.After(mountedAfter, "the host mounts a disk", func() { mountsDisk(r.W) })
 	}
 }
+
+// swapsDisks is a boot that finds two disks in each other's places, of which pods have both. It is so for a while.
+func (h *run) swapsDisks(r *world.Run) {
+	if h.swaps && h.had[blankDisk].pv != "" && h.had[usedDisk].pv != "" && r.W.SwapBlockDevices(blankDisk, usedDisk) {
+		h.swaps, h.swapped = false, true
+		r.W.After(swappedFor, "two disks are in their places again", func() { h.swapsBack(r) })
+	}
+}
+
+func (h *run) swapsBack(r *world.Run) {
+	if h.swapped && r.W.SwapBlockDevices(blankDisk, usedDisk) {
+		h.swapped = false
+	}
+}
+
+const swappedFor = 2 * time.Minute
 
 // Waits: who looks for a directory of a silent server waits for it.
 func (*run) Waits(r *world.Run, b *core.Belief) bool {
@@ -199,6 +242,10 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 		if errno != 0 {
 			continue // its server is silent
 		}
+		if u.Disk != "" { // another boot may give it another number
+			_, uuid := r.W.DiskOn(u.Path)
+			is = hal.HostFile{Root: "the filesystem " + uuid}
+		}
 		key := string(p.Uid) + "/" + u.Spec
 		was, isKnown := h.given[key]
 		if !isKnown || was.stops != p.Stops || r.Root.Forgotten {
@@ -206,7 +253,7 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 			continue
 		}
 		r.Judges("S28")
-		if was.is.Inode != is.Inode || was.is.Born != is.Born {
+		if was.is.Inode != is.Inode || was.is.Born != is.Born || u.Disk != "" && was.is.Root != is.Root {
 			r.Fail("S28", "local", p.Name, "pod "+p.Name+" is reported ready, and finds "+is.Root+" as "+u.Name+
 				", where it has found "+was.is.Root)
 			return false
@@ -223,6 +270,9 @@ func (h *run) misfit(r *world.Run, p *world.Pod, u world.Use) string {
 		return ""
 	}
 	source := pv.Spec.Local.Path
+	if u.Disk != "" {
+		return h.diskMisfit(r, pv)
+	}
 	is, errno := r.W.Find(source)
 	was, isBound := h.bound[u.Path]
 	switch {
@@ -232,6 +282,25 @@ func (h *run) misfit(r *world.Run, p *world.Pod, u world.Use) string {
 		return "there is no " + source
 	case isBound && (is.Inode != was.Inode || is.Born != was.Born):
 		return source + " is another directory"
+	}
+	return ""
+}
+
+// diskMisfit is misfit of a disk with a filesystem of its own.
+func (h *run) diskMisfit(r *world.Run, pv *corev1.PersistentVolume) string {
+	at := pv.Spec.Local.Path
+	had := h.had[at].uuid
+	_, there := r.W.Exists(at)
+	holds, uuid := r.W.BlockDeviceHolds(at)
+	switch {
+	case !there:
+		return "there is no " + at
+	case holds != "" && holds != sim.Unrecognized && holds != *pv.Spec.Local.FSType:
+		return at + " holds " + holds
+	case had != "" && uuid != had:
+		return at + " is another disk, or was cleared"
+	case holds == sim.Unrecognized && !r.W.IsBegun(at):
+		return at + " is not blank"
 	}
 	return ""
 }
@@ -259,6 +328,11 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 
 // Stepped takes in what the agent believes of what it has bound.
 func (h *run) Stepped(r *world.Run) {
+	for at, had := range h.had { // the order does not matter
+		if _, known := r.Core.Belief(local.DeviceKey(had.pv)); had.pv != "" && !known && r.Synced {
+			delete(h.had, at)
+		}
+	}
 	for path, is := range h.tried { // the order does not matter
 		pod, volume, _ := strings.Cut(strings.TrimPrefix(path, lang.RootDir+"/pods/"), "/volumes/kubernetes.io~local-volume/")
 		if b, known := r.Core.Belief(local.Key(pod, volume)); known && b.State == core.Present {
@@ -268,14 +342,35 @@ func (h *run) Stepped(r *world.Run) {
 	}
 }
 
+// mounts notes what a volume has once its disk is mounted. What is mounted by mistake later is not it.
+func (h *run) mounts(r *world.Run, at string) {
+	on, uuid := r.W.DiskOn(at)
+	if had := h.had[on]; on != "" && (had.uuid == "" || had.uuid == uuid) {
+		h.had[on] = disk{uuid, path.Base(at)}
+	}
+}
+
 // Sees is S1 of names in the directories.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	if e.Kind == sim.EffectFormatted {
+		r.Judges("S2")
+		if holds, uuid := r.W.BlockDeviceHolds(e.Path); holds != sim.Unrecognized {
+			h.had[e.Path] = disk{uuid: uuid}
+		}
+		if e.Text != "" {
+			r.Fail("S2", "format", e.Path, "the agent makes a filesystem on "+e.Path+", which held "+e.Text)
+		}
+		return
+	}
 	_, below, isPlace := strings.Cut(e.Path, "/volumes/kubernetes.io~local-volume/")
 	switch e.Kind {
 	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
 	case sim.EffectMount:
 		if is, errno := r.W.Find(e.Path); isPlace && errno == 0 {
 			h.tried[e.Path] = is
+		}
+		if path.Dir(e.Path) == plugin.LocalMountsDir(lang.RootDir) {
+			h.mounts(r, e.Path)
 		}
 		return
 	default:

@@ -1,0 +1,150 @@
+package local
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/plugintest"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+const (
+	dev     = "/dev/sda"
+	mounted = "/r/plugins/kubernetes.io/local-volume/mounts/pv-1"
+	other   = "77777777-1111-4222-8333-444455556666"
+)
+
+// diskVolume is a local volume of a pod, of the disk dev.
+func diskVolume(options ...string) plugin.Volume {
+	v, is := volume(), "ext4"
+	v.PV.Spec.Local.Path, v.PV.Spec.Local.FSType, v.PV.Spec.MountOptions = dev, &is, options
+	v.PV.UID = "uid"
+	return v
+}
+
+// ladder sets the rungs of a volume up, from the lowest on, until one does not come up.
+func ladder(t *testing.T, n *plugintest.Node, v plugin.Volume) (ops []core.Op, last core.Result) {
+	t.Helper()
+	rungs, p := Ladder(nil, v)
+	require.Nil(t, p)
+	require.Len(t, rungs, 3)
+	var below []core.Foundation
+	setUps := map[core.Kind]func(*hal.Host, core.Op) core.Result{
+		KindDevice: setUpDevice, KindMount: setUpMount, Kind: setUp,
+	}
+	for i := 2; i >= 0; i-- {
+		r := rungs[i]
+		o := core.Op{
+			ID: 1, Verb: core.SetUp, Kind: r.Kind, Key: r.Key, Params: r.Want, Quiet: true, First: true, Below: below,
+		}
+		if last = setUps[r.Kind](n.HAL(), o); last.Outcome != hal.Done {
+			return append(ops, o), last
+		}
+		ops = append(ops, made(o, last))
+		below = []core.Foundation{{Key: r.Key, Kind: r.Kind, Facts: last.Facts, Fingerprint: last.Fingerprint}}
+	}
+	return ops, last
+}
+
+func TestABlankDiskIsFormattedAndMounted(t *testing.T) {
+	n := plugintest.New()
+	n.World.AddBlockDevice(dev, "", "")
+	ops, r := ladder(t, n, diskVolume("noexec", "discard", "commit=5"))
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	holds, uuid := n.World.BlockDeviceHolds(dev)
+	require.Equal(t, "ext4", holds)
+	require.Regexp(t, regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`), uuid)
+	require.Equal(t, uuid, core.FactOf(ops[1].Facts, factHolds))
+	require.Contains(t, n.World.MountsAt(mounted)[0].Options, "noexec")
+	require.Equal(t, n.World.MountsAt(mounted)[0].Device, n.World.MountsAt(at)[0].Device)
+	require.Equal(t, ops[0].Fingerprint, inspectDevice(n.HAL(), ops[0]).Fingerprint)
+
+	again := ops[1]
+	again.Verb, again.Fingerprint = core.SetUp, ""
+	require.Equal(t, hal.Done, setUpMount(n.HAL(), again).Outcome, "what is mounted is found")
+	require.Equal(t, hal.Done, tearDown(n.HAL(), ops[2]).Outcome)
+	require.Equal(t, hal.Done, tearDownMount(n.HAL(), ops[1]).Outcome)
+	require.Equal(t, hal.Done, tearDownDevice(n.HAL(), ops[0]).Outcome)
+	_, there := n.World.Exists("/r/pods/u1")
+	require.False(t, there)
+	_, there = n.World.Exists(mounted)
+	require.False(t, there)
+	_, still := n.World.BlockDeviceHolds(dev)
+	require.Equal(t, uuid, still)
+}
+
+func TestWhatADiskHoldsStays(t *testing.T) {
+	for holds, why := range map[string]string{
+		"xfs":            "it holds xfs, and spec.local.fsType is ext4",
+		"LVM2_member":    "it holds LVM2_member; volnode changes nothing on it",
+		sim.Unrecognized: "nobody knows what it holds, and it is not blank",
+	} {
+		n := plugintest.New()
+		n.World.AddBlockDevice(dev, holds, other)
+		_, r := ladder(t, n, diskVolume())
+		require.Equal(t, hal.NotDone, r.Outcome)
+		require.Contains(t, r.Reason, why)
+		is, _ := n.World.BlockDeviceHolds(dev)
+		require.Equal(t, holds, is)
+	}
+	n := plugintest.New()
+	n.World.AddBlockDevice(dev, "ext4", other)
+	ops, r := ladder(t, n, diskVolume("ro"))
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	require.Equal(t, other, core.FactOf(ops[0].Facts, factHolds))
+	require.True(t, n.World.MountsAt(at)[0].ReadOnly)
+}
+
+// The device of a volume that pods have is looked at again: after a boot, or after its path led elsewhere.
+func TestAVolumeHasOneDisk(t *testing.T) {
+	const ours = "0"
+	for name, c := range map[string]struct{ had, holds, uuid, is, why string }{
+		"its filesystem":                  {other, "ext4", other, other, ""},
+		"the one that was made on it":     {blank, "ext4", ours, ours, ""},
+		"nothing yet":                     {blank, "", "", blank, ""},
+		"a part of what is made on it":    {blank, sim.Unrecognized, "", blank, ""},
+		"another one":                     {other, "ext4", ours, "", "and the disk of the volume had " + other},
+		"another one than it would have":  {blank, "ext4", other, "", "and the disk of the volume was blank"},
+		"nothing any more":                {other, "", "", "", "it holds no filesystem, and the volume had " + other},
+		"what nobody knows, and it had":   {other, sim.Unrecognized, "", "", "it holds no filesystem"},
+		"something else than it had":      {other, "LVM2_member", "", "", "it holds LVM2_member"},
+		"something else since it was new": {blank, "gpt", "", "", "it holds gpt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, v := plugintest.New(), diskVolume()
+			uuid := c.uuid
+			if uuid == ours {
+				uuid = uuidOf(v.PV)
+			}
+			n.World.AddBlockDevice(dev, c.holds, uuid)
+			rungs, p := Ladder(nil, v)
+			require.Nil(t, p)
+			r := setUpDevice(n.HAL(), core.Op{
+				Kind: KindDevice, Params: rungs[2].Want, Facts: []core.Fact{{Name: factHolds, Value: c.had}},
+			})
+			if c.why != "" {
+				require.Equal(t, hal.NotDone, r.Outcome)
+				require.Contains(t, r.Reason, c.why)
+				return
+			}
+			require.Equal(t, hal.Done, r.Outcome, r.Reason)
+			if c.is == ours {
+				c.is = uuid
+			}
+			require.Equal(t, c.is, core.FactOf(r.Facts, factHolds))
+		})
+	}
+}
+
+func TestADirectoryIsNoDisk(t *testing.T) {
+	n := plugintest.New("/disk")
+	v := diskVolume()
+	v.PV.Spec.Local.Path = "/disk"
+	_, r := ladder(t, n, v)
+	require.Contains(t, r.Reason, "/disk is no block device; name one in spec.local.path")
+}

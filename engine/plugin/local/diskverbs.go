@@ -1,0 +1,248 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// setUpDevice looks what is on the device. It changes nothing.
+func setUpDevice(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	is, err := h.Blocks.Probe(w.c, w.source)
+	switch {
+	case hal.Is(err, syscall.ENOTBLK):
+		return op.NotDone(fmt.Sprintf("%s is no block device; name one in spec.local.path, or remove spec.local.fsType if "+
+			"it is a directory", w.source))
+	case err != nil:
+		return op.NotDone(err.Error())
+	}
+	holds, why := w.holds(is)
+	if why != "" {
+		r := op.NotDone(fmt.Sprintf("%s (device %s): %s", w.source, is.Is(), why))
+		return r
+	}
+	return core.Result{
+		Outcome: hal.Done, Fingerprint: is.Is(),
+		Facts: []core.Fact{{Name: factDevice, Value: is.Is()}, {Name: factHolds, Value: holds}},
+	}
+}
+
+// holds is what the device holds, as the rung's fact says it; why not, if nothing of it may be mounted, and nothing be
+// made on it. The filesystem that was on it stays the only one for as long as pods have the volume.
+func (w work) holds(is hal.BlockDevice) (holds, why string) {
+	was := core.FactOf(w.o.Facts, factHolds)
+	fsType, uuid := core.Value(w.o.Params, paramFSType), core.Value(w.o.Params, paramUUID)
+	switch {
+	case len(is.Holders) > 0:
+		return "", strings.Join(is.Holders, " ") + " stands on it; name that device in spec.local.path, or free this one"
+	case is.IsFilesystem && is.Type != fsType:
+		return "", fmt.Sprintf("it holds %s, and spec.local.fsType is %s; volnode changes nothing on it: correct fsType, "+
+			"or name another device", is.Type, fsType)
+	case is.IsFilesystem && was != "" && was != is.UUID && (was != blank || is.UUID != uuid):
+		return "", fmt.Sprintf("it holds the filesystem %s, and the disk of the volume %s; volnode mounts nothing of it: "+
+			"attach that disk", is.UUID, map[bool]string{true: "was blank", false: "had " + was}[was == blank])
+	case is.IsFilesystem:
+		return is.UUID, ""
+	case is.Type != "":
+		return "", fmt.Sprintf("it holds %s; volnode changes nothing on it: name another device; if nobody needs what it "+
+			"holds, clear it with wipefs(8) and blkdiscard(8)", is.Type)
+	case was != "" && was != blank:
+		return "", fmt.Sprintf("it holds no filesystem, and the volume had %s; volnode makes no other one: attach the "+
+			"disk of the volume", was)
+	case is.IsBlank, was == blank: // what is not blank any more, a program has begun that makes filesystems
+		return blank, ""
+	}
+	return "", "nobody knows what it holds, and it is not blank, as its first and last MiB are not zeros; volnode " +
+		"changes nothing on it: make a filesystem on it, or name another device; if nobody needs what it holds, clear " +
+		"it with blkdiscard(8) or dd(1)"
+}
+
+// inspectDevice tells of the same device by its fingerprint.
+func inspectDevice(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	is, err := h.Blocks.Probe(w.c, w.source)
+	switch {
+	case hal.Is(err, syscall.ENOENT), hal.Is(err, syscall.ENOTBLK), hal.Is(err, syscall.ENXIO):
+		return core.Result{Outcome: hal.Done}
+	case err != nil:
+		return op.NotDone(err.Error())
+	}
+	return core.Result{Outcome: hal.Done, Fingerprint: is.Is()}
+}
+
+// tearDownDevice has nothing to take down.
+func tearDownDevice(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
+
+// setUpMount mounts the filesystem of the device, which it makes first if the device was blank before it ever began.
+func setUpMount(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	device, holds := w.device()
+	if w.path == "" || w.source == "" || device == "" {
+		return op.NotDone("the record of " + string(o.Key) + " has no path, or no device")
+	}
+	seen, err := op.Inspect(h, w.c, w.path)
+	if err != nil {
+		return op.NotDone(err.Error())
+	}
+	top, mounted := seen.Top()
+	if mounted && top.Was(o.Fingerprint) {
+		return w.upMount(top, holds)
+	}
+	if mounted {
+		isOn, err := w.isOn(top, device, holds)
+		switch {
+		case err != nil:
+			return op.NotDone(err.Error())
+		case isOn:
+			return w.upMount(top, holds)
+		case w.mayHaveMounted(top, len(seen.Stack)):
+			return w.exchanged(top, device)
+		}
+		return w.mounted().Foreign(o, seen.Stack)
+	}
+	if holds == blank {
+		if r, ok := w.format(device); !ok {
+			return r
+		}
+	}
+	if err := op.Mkdirs(h, w.c, w.path, op.ParentMode); err != nil {
+		return op.Unknown(err.Error()) // it may have made directories
+	}
+	if err := h.Mounts.Mount(w.c, w.mount()); err != nil {
+		return op.Unknown(err.Error())
+	}
+	if seen, err = op.Inspect(h, w.c, w.path); err != nil {
+		return op.Unknown("mounted, but volnode cannot inspect it: " + err.Error())
+	}
+	if top, mounted = seen.Top(); !mounted {
+		return w.mounted().Foreign(o, seen.Stack)
+	}
+	switch isOn, err := w.isOn(top, device, holds); {
+	case err != nil:
+		return op.Unknown("mounted, but volnode cannot tell what: " + err.Error())
+	case !isOn:
+		return w.exchanged(top, device)
+	}
+	return w.upMount(top, holds)
+}
+
+// exchanged is the end of a setup that finds another disk mounted than the one that it has looked at.
+func (w work) exchanged(m hal.Mount, device string) core.Result {
+	r := op.Unknown(fmt.Sprintf("%s shows %s, and not the device %s: %s leads to another one by now; volnode unmounts "+
+		"it, and looks again", w.path, m.Fingerprint(), device, w.source))
+	r.UndoFirst, r.BelowUnknown = true, true
+	return r
+}
+
+// mayHaveMounted: m, one of so many mounts at the path, is such as an earlier setup may have made.
+func (w work) mayHaveMounted(m hal.Mount, mounts int) bool {
+	return !w.o.First && mounts == 1 && slices.Contains(fsTypes, m.FSType) && m.Root == "/"
+}
+
+// device is what the rung below says of the device.
+func (w work) device() (device, holds string) {
+	for _, f := range w.o.Below {
+		if f.Kind == KindDevice {
+			return core.FactOf(f.Facts, factDevice), core.FactOf(f.Facts, factHolds)
+		}
+	}
+	return "", ""
+}
+
+// isOn reports whether m is the filesystem of that device. The device is looked at once more, as another disk may have
+// its number by now.
+func (w work) isOn(m hal.Mount, device, holds string) (bool, error) {
+	if m.FSType != core.Value(w.o.Params, paramFSType) || m.Root != "/" {
+		return false, nil
+	}
+	is, err := w.h.Blocks.Probe(w.c, w.source)
+	if holds == blank {
+		holds = core.Value(w.o.Params, paramUUID)
+	}
+	return is.Is() == device && is.Device == m.Device && is.UUID == holds, err
+}
+
+// format makes the filesystem. One that has ever been mounted is never made again.
+func (w work) format(device string) (core.Result, bool) {
+	if had := core.FactOf(w.o.Facts, factHolds); had != "" {
+		r := op.NotDone(fmt.Sprintf("%s (device %s) is blank, and the volume had the filesystem %s; volnode makes no other "+
+			"one: attach the disk of the volume", w.source, device, had))
+		r.BelowUnknown = true // it is looked at again: the disk may be back
+		return r, false
+	}
+	is, err := w.h.Blocks.Probe(w.c, w.source)
+	if err != nil {
+		return op.NotDone(err.Error()), false
+	}
+	if is.Is() != device {
+		return core.Result{
+			Outcome: hal.NotDone, BelowUnknown: true,
+			Reason: fmt.Sprintf("%s leads to the device %s by now, not to %s; volnode looks again", w.source, is.Is(), device),
+		}, false
+	}
+	err = w.h.Blocks.Format(w.c, hal.NewFilesystem{
+		Path: w.source, Device: is.Device, Sequence: is.Sequence, FSType: core.Value(w.o.Params, paramFSType),
+		UUID: core.Value(w.o.Params, paramUUID), MayHaveBegun: !w.o.First,
+	})
+	if err != nil {
+		r := op.Failed(err)
+		r.BelowUnknown = hal.Is(err, syscall.EEXIST) || hal.Is(err, syscall.ENODEV) // it is not what it was
+		return r, false
+	}
+	return core.Result{}, true
+}
+
+// mount is the filesystem with its options. No file of it is a device of the node, and no program on it gets the rights
+// of another user by its mode, but if the volume says so.
+func (w work) mount() hal.NewMount {
+	m := hal.NewMount{FSType: core.Value(w.o.Params, paramFSType), Source: w.source, Target: w.path}
+	for _, option := range strings.Split(core.Value(w.o.Params, paramOptions), ",") {
+		name, value, _ := strings.Cut(option, "=")
+		switch {
+		case name == "":
+		case slices.Contains(mountFlags, name):
+			m.Flags = append(m.Flags, name)
+		default:
+			m.Options = append(m.Options, hal.Option{Key: name, Value: value})
+		}
+	}
+	return m
+}
+
+// upMount is the end of a setup that finds m mounted. On a device that was blank is what volnode has made.
+func (w work) upMount(m hal.Mount, holds string) core.Result {
+	fingerprint := m.Fingerprint()
+	if m.NoDevice || hal.IsFailed(fingerprint) && !slices.Contains(w.mount().Flags, "ro") {
+		r := op.Unknown(fmt.Sprintf("the filesystem of %s takes no writes: %s; volnode unmounts it, and mounts it again "+
+			"once its pods have ended; look at the kernel's log, and mend it with fsck(8)", w.source, fingerprint))
+		r.UndoFirst, r.Failed, r.BelowUnknown = true, true, m.NoDevice
+		return r
+	}
+	if holds == blank {
+		holds = core.Value(w.o.Params, paramUUID)
+	}
+	return core.Result{
+		Outcome: hal.Done, Fingerprint: fingerprint,
+		Facts: []core.Fact{{Name: plugin.FactPath, Value: w.path}, {Name: factHolds, Value: holds}},
+	}
+}
+
+// tearDownMount unmounts the filesystem. What is mounted there, nobody else has mounted: the directory is the agent's.
+func tearDownMount(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if w.path == "" {
+		return op.NotDone("the record of " + string(o.Key) + " has no path")
+	}
+	m := w.mounted()
+	m.Owns = func(top hal.Mount, mounts int) (bool, error) {
+		return w.mayHaveMounted(top, mounts), nil
+	}
+	return m.Remove(h, o)
+}

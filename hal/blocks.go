@@ -1,0 +1,49 @@
+package hal
+
+import "strconv"
+
+// Blocks is the block devices of the node. Of class helper: a device may answer after minutes, or never.
+type Blocks interface {
+	// Probe says what the block device that path leads to is, and what is on it. It changes nothing. ENOENT; ENOTBLK if
+	// path leads to something else.
+	Probe(c Call, path string) (BlockDevice, error)
+	// Format makes a filesystem on a block device. It looks at the device once more before, and makes none if that
+	// holds anything: EEXIST. ENODEV if path leads to another device by now; EBUSY if somebody uses it; EROFS; ENOENT,
+	// with a text, if the node has no program that makes such a filesystem.
+	Format(c Call, f NewFilesystem) error
+}
+
+// BlockDevice is a block device of the node.
+type BlockDevice struct {
+	Device   Device // its number; another disk may get it
+	Sequence uint64 // never twice in one boot (Linux 5.15, diskseq); 0 if the kernel does not tell
+	Size     int64  // in bytes
+	ReadOnly bool
+	// Type is what its content is, in the words of blkid(8): "ext4", "xfs", "LVM2_member", "crypto_LUKS"; "gpt" and
+	// "dos" for a table of partitions; "ambivalent" if it may be several; "" if nothing is known of it.
+	Type         string
+	IsFilesystem bool   // Type is of one
+	UUID         string // of the filesystem, or of what else is there; "" if it has none
+	// IsBlank: nothing is known of it, and its first and its last MiB are zeros. That is the proof that nobody has
+	// stored anything on it.
+	IsBlank bool
+	Holders []string // the devices that stand on it: "dm-0"
+}
+
+// Is names the device among all that the node has had in this boot.
+func (b BlockDevice) Is() string {
+	return b.Device.String() + " sequence " + strconv.FormatUint(b.Sequence, 10)
+}
+
+// NewFilesystem is one filesystem to be made.
+type NewFilesystem struct {
+	Path     string // of the device that Probe has found
+	Device   Device // as Probe has found it; Sequence, too
+	Sequence uint64
+	FSType   string // "ext2", "ext3", "ext4", "xfs" or "btrfs"
+	UUID     string // of the filesystem, in lower case
+	// MayHaveBegun: an earlier Format, with the same UUID, of the same device, which was blank before, may have left a
+	// part of a filesystem. So what the device holds is no reason not to format it, if it is that filesystem or if
+	// nothing is known of it.
+	MayHaveBegun bool
+}

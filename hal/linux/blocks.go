@@ -1,0 +1,256 @@
+package linux
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// blocks is hal.Blocks.
+type blocks struct{ host *Host }
+
+func (b *blocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
+	if !filepath.IsAbs(path) {
+		return hal.BlockDevice{}, failure(hal.ClassHelper, "probe", path, because(syscall.EINVAL, "not an absolute path"))
+	}
+	var found hal.BlockDevice
+	err := b.host.within(c, hal.ClassHelper, "probe", path, func() error {
+		resp, err := b.host.help(c, hal.ClassHelper, "probe", path, request{Probe: &path})
+		found = resp.Block
+		return err
+	})
+	return found, err
+}
+
+func (b *blocks) Format(c hal.Call, f hal.NewFilesystem) error {
+	return b.host.within(c, hal.ClassHelper, "format", f.Path, func() error {
+		_, err := b.host.help(c, hal.ClassHelper, "format", f.Path, request{Format: &f})
+		return err
+	})
+}
+
+// probe is Probe in a helper child.
+func probe(path string) (hal.BlockDevice, error) {
+	device, err := openDevice(path, unix.O_RDONLY)
+	if err != nil {
+		return hal.BlockDevice{}, err
+	}
+	defer device.Close()
+	return probeDevice(device)
+}
+
+// openDevice opens a block device, and nothing else: a FIFO would wait for its other end, and a tape would rewind.
+func openDevice(path string, flags int) (*os.File, error) {
+	pin, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(pin)
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFBLK {
+		return nil, syscall.ENOTBLK
+	}
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", pin), flags|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// What package unix does not have of linux/fs.h.
+const (
+	blkGetDiskSeq = 0x80081280
+	blkGetSize64  = 0x80081272
+)
+
+func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(device.Fd()), &st); err != nil {
+		return is, err
+	}
+	is.Device = hal.Device{Major: unix.Major(st.Rdev), Minor: unix.Minor(st.Rdev)}
+	var size uint64
+	if err := ask(device, blkGetSize64, &size); err != nil {
+		return is, err
+	}
+	is.Size = int64(size)
+	if err := ask(device, blkGetDiskSeq, &is.Sequence); err != nil {
+		is.Sequence = 0 // before Linux 5.15
+	}
+	readOnly, err := unix.IoctlGetInt(int(device.Fd()), unix.BLKROGET)
+	if err != nil {
+		return is, err
+	}
+	is.ReadOnly = readOnly != 0
+	holders, err := os.ReadDir("/sys/dev/block/" + is.Device.String() + "/holders")
+	if err != nil && !errors.Is(err, syscall.ENOENT) {
+		return is, err
+	}
+	for _, h := range holders {
+		is.Holders = append(is.Holders, h.Name())
+	}
+	if err := readContent(device, &is); err != nil {
+		return is, err
+	}
+	if is.Type == "" {
+		is.IsBlank, err = isBlank(device, is.Size)
+	}
+	return is, err
+}
+
+// ask is an ioctl that answers with a number.
+func ask(device *os.File, what uintptr, into *uint64) error {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, device.Fd(), what, uintptr(unsafe.Pointer(into)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// readContent has blkid(8) say what is on a device: nobody knows more formats.
+func readContent(device *os.File, is *hal.BlockDevice) error {
+	program, err := programOf("blkid", "util-linux")
+	if err != nil {
+		return err
+	}
+	said, code, err := run(program, []string{"--probe", "--output", "export", "/proc/self/fd/3"}, device)
+	switch {
+	case err != nil:
+		return because(syscall.EIO, program+": "+err.Error())
+	case code == 2:
+		return nil // it knows nothing of it
+	case code == 8:
+		is.Type = "ambivalent"
+		return nil
+	case code != 0:
+		return because(syscall.EIO, ended(program, said, code))
+	}
+	values := map[string]string{}
+	for line := range strings.Lines(said) {
+		if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok {
+			values[key] = strings.ReplaceAll(value, `\`, "")
+		}
+	}
+	is.Type, is.UUID, is.IsFilesystem = values["TYPE"], values["UUID"], values["USAGE"] == "filesystem"
+	if is.Type == "" {
+		is.Type, is.UUID = values["PTTYPE"], values["PTUUID"]
+	}
+	return nil
+}
+
+// edge is how much of the beginning and of the end of a blank device is zeros, in bytes.
+const edge = 1 << 20
+
+func isBlank(device *os.File, size int64) (bool, error) {
+	if size <= 0 {
+		return false, nil
+	}
+	zeros, buffer := make([]byte, edge), make([]byte, edge)
+	for _, at := range []int64{0, max(0, size-edge)} {
+		part := buffer[:min(edge, size-at)]
+		if _, err := device.ReadAt(part, at); err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if !bytes.Equal(part, zeros[:len(part)]) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// formatters are the programs that make filesystems, and their arguments but for the UUID and the device. They are told
+// not to ask about what they find, which was looked at before. None formats a device that is mounted.
+var formatters = map[string]struct {
+	install, uuid string
+	args          []string
+}{
+	"ext2":  {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
+	"ext3":  {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
+	"ext4":  {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
+	"xfs":   {"xfsprogs", "-muuid=", []string{"-q", "-f"}},
+	"btrfs": {"btrfs-progs (Fedora, SUSE: btrfsprogs)", "-U", []string{"-q", "-f"}},
+}
+
+// makeFilesystem is Format in a helper child.
+func makeFilesystem(f hal.NewFilesystem) (hal.Outcome, error) {
+	by, known := formatters[f.FSType]
+	if !known {
+		return hal.NotDone, because(syscall.EOPNOTSUPP, fmt.Sprintf("volnode makes no filesystems of the type %q", f.FSType))
+	}
+	program, err := programOf("mkfs."+f.FSType, by.install)
+	if err != nil {
+		return hal.NotDone, err
+	}
+	// Exclusive: nobody has mounted it, and it is no part of another device (open(2)).
+	device, err := openDevice(f.Path, unix.O_RDWR|unix.O_EXCL)
+	if err != nil {
+		return hal.NotDone, err
+	}
+	is, err := probeDevice(device)
+	pin, pinned := unix.Open(fmt.Sprintf("/proc/self/fd/%d", device.Fd()), unix.O_PATH|unix.O_CLOEXEC, 0)
+	_ = device.Close() // or the program can't have it for itself; nothing was written
+	if err := errors.Join(err, pinned); err != nil {
+		return hal.NotDone, err
+	}
+	same := os.NewFile(uintptr(pin), f.Path)
+	defer same.Close()
+	if why := whyNotFormat(f, is); why != nil {
+		return hal.NotDone, why
+	}
+	args := append(slices.Clone(by.args), by.uuid+f.UUID)
+	if by.uuid == "-U" {
+		args = append(slices.Clone(by.args), by.uuid, f.UUID)
+	}
+	said, code, err := run(program, append(args, "/proc/self/fd/3"), same)
+	switch {
+	case err != nil:
+		return hal.Unknown, because(syscall.EIO, program+": "+err.Error()+" "+said)
+	case code != 0:
+		return hal.Unknown, because(syscall.EIO, ended(program, said, code))
+	}
+	if err := flush(f.Path); err != nil {
+		return hal.Unknown, err
+	}
+	return hal.Done, nil
+}
+
+// flush has all that was written to a device on it.
+func flush(path string) error {
+	device, err := openDevice(path, unix.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return errors.Join(device.Sync(), device.Close())
+}
+
+// whyNotFormat is why a filesystem must not be made on a device, nil if it may.
+func whyNotFormat(f hal.NewFilesystem, is hal.BlockDevice) error {
+	begun := f.MayHaveBegun && (is.Type == "" || is.IsFilesystem && is.UUID == f.UUID)
+	switch {
+	case is.Device != f.Device || is.Sequence != f.Sequence:
+		return because(syscall.ENODEV, fmt.Sprintf("the path leads to device %s by now", is.Is()))
+	case is.ReadOnly:
+		return syscall.EROFS
+	case len(is.Holders) > 0:
+		return because(syscall.EBUSY, strings.Join(is.Holders, " ")+" stands on it")
+	case !is.IsBlank && !begun && is.Type == "":
+		return because(syscall.EEXIST, "it is not blank: its beginning or its end is not zeros")
+	case !is.IsBlank && !begun:
+		return because(syscall.EEXIST, "it holds "+is.Type)
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package memory
+
+import (
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+type blocks struct{}
+
+// Probe finds no device.
+func (blocks) Probe(_ hal.Call, path string) (hal.BlockDevice, error) {
+	return hal.BlockDevice{}, &hal.Error{
+		Op: "probe", Object: path, Class: hal.ClassHelper, Outcome: hal.NotDone, Errno: syscall.ENOENT,
+	}
+}
+
+// Format finds none either.
+func (b blocks) Format(c hal.Call, f hal.NewFilesystem) error {
+	_, err := b.Probe(c, f.Path)
+	return err
+}

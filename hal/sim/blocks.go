@@ -1,0 +1,273 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file models disks of the node: what is on them stays over reboots and power cuts, and each boot may give a disk
+// another number. A program that makes a filesystem and is cut short leaves what nobody knows: neither a filesystem nor
+// a blank disk.
+
+// blockDevice is a disk at a path below /dev.
+type blockDevice struct {
+	path     string
+	number   uint32
+	sequence uint64
+	holds    string      // as hal.BlockDevice.Type; "" if it is blank
+	uuid     string      // of what it holds
+	sb       *superblock // if it holds a filesystem
+	begun    string      // the uuid of a filesystem that was begun, and of which a part is there
+	isAway   bool
+}
+
+const (
+	blockMajor = 259
+	blockSize  = 1 << 30
+	// Unrecognized is something on a disk that nobody knows.
+	Unrecognized = "unrecognized"
+)
+
+// filesystems are what can be on a disk and be mounted.
+var filesystems = []string{"ext2", "ext3", "ext4", "xfs", "btrfs"}
+
+// AddBlockDevice gives the node a disk, at a path below /dev, that holds a filesystem, something else (see
+// [hal.BlockDevice]), [Unrecognized], or nothing: "".
+func (w *World) AddBlockDevice(path, holds, uuid string) {
+	w.blocks = append(w.blocks, &blockDevice{path: path})
+	b := w.blocks[len(w.blocks)-1]
+	w.plugBlock(b, len(w.blocks))
+	b.fill(holds, uuid)
+}
+
+// PutDisk is AddBlockDevice with the words of package haltest.
+func (w *World) PutDisk(name, holds, uuid string) (path string) {
+	path = "/dev/" + name
+	switch holds {
+	case "blank":
+		holds = ""
+	case "junk":
+		holds = Unrecognized
+	}
+	w.AddBlockDevice(path, holds, uuid)
+	return path
+}
+
+func (b *blockDevice) fill(holds, uuid string) {
+	b.holds, b.uuid, b.sb, b.begun = holds, uuid, nil, ""
+	if slices.Contains(filesystems, holds) {
+		b.sb = newSuperblock(hal.Device{Major: blockMajor, Minor: b.number}, holds, b.path)
+	}
+}
+
+func (b *blockDevice) hash(h uint64) uint64 {
+	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun))
+	if b.sb != nil {
+		h = fold(h ^ hashTree(b.sb.root, h))
+	}
+	return h
+}
+
+// plugBlock gives a disk its number, and its node.
+func (w *World) plugBlock(b *blockDevice, number int) {
+	w.sequences++
+	b.number, b.sequence, b.isAway = uint32(number), w.sequences, false
+	if b.sb != nil {
+		b.sb.dev.Minor = b.number
+	}
+	slash := strings.LastIndexByte(b.path, '/')
+	dir := w.makeDirs(b.path[:slash])
+	k := dir.n.child(b.path[slash+1:])
+	if k == nil {
+		k = dir.n.sb.newNode(hal.TypeBlockDevice, 0o660)
+		dir.n.attach(b.path[slash+1:], k)
+	}
+	k.dev = hal.Device{Major: blockMajor, Minor: b.number}
+}
+
+// plugsBlocks is a boot: it finds the disks in another order.
+func (w *World) plugsBlocks() {
+	for i, b := range w.blocks {
+		if !b.isAway {
+			w.plugBlock(b, 1+(i+int(w.boot.number))%len(w.blocks))
+		}
+	}
+}
+
+// SwapBlockDevices has two disks change their places, as a boot may find them in another order. It reports whether it
+// could: nothing of them is mounted.
+func (w *World) SwapBlockDevices(path, other string) bool {
+	a, b := w.blockNamed(path), w.blockNamed(other)
+	if a == nil || b == nil || w.isMounted(a) || w.isMounted(b) {
+		return false
+	}
+	a.holds, a.uuid, a.sb, a.begun, b.holds, b.uuid, b.sb, b.begun =
+		b.holds, b.uuid, b.sb, b.begun, a.holds, a.uuid, a.sb, a.begun
+	for _, d := range []*blockDevice{a, b} {
+		w.plugBlock(d, int(d.number))
+		if d.sb != nil {
+			d.sb.source = d.path
+		}
+	}
+	w.event("disk.swapped", path+" "+other)
+	return true
+}
+
+// WipeBlockDevice has somebody overwrite a disk. It reports whether nothing of it was mounted.
+func (w *World) WipeBlockDevice(path, holds, uuid string) bool {
+	b := w.blockNamed(path)
+	if b == nil || w.isMounted(b) {
+		return false
+	}
+	w.event("disk.overwritten", path)
+	b.fill(holds, uuid)
+	return true
+}
+
+// BlockDeviceHolds is what a disk holds, and the uuid of that.
+func (w *World) BlockDeviceHolds(path string) (holds, uuid string) {
+	if b := w.blockNamed(path); b != nil {
+		return b.holds, b.uuid
+	}
+	return "", ""
+}
+
+// IsBegun reports whether a disk holds a part of a filesystem that the agent has begun to make.
+func (w *World) IsBegun(path string) bool {
+	b := w.blockNamed(path)
+	return b != nil && b.begun != ""
+}
+
+// DiskOn is the disk whose filesystem is mounted at a path, and the uuid of that; "" if none is.
+func (w *World) DiskOn(path string) (disk, uuid string) {
+	stack := w.mounts.stack(path)
+	for _, b := range w.blocks {
+		if b.sb != nil && len(stack) > 0 && stack[len(stack)-1].root.sb == b.sb {
+			return b.path, b.uuid
+		}
+	}
+	return "", ""
+}
+
+func (w *World) isMounted(b *blockDevice) bool {
+	return slices.ContainsFunc(w.mounts.list, func(m *mount) bool { return b.sb != nil && m.root.sb == b.sb })
+}
+
+func (w *World) blockNamed(path string) *blockDevice {
+	if i := slices.IndexFunc(w.blocks, func(b *blockDevice) bool { return b.path == path }); i >= 0 {
+		return w.blocks[i]
+	}
+	return nil
+}
+
+// blockAt is the disk that a path leads to.
+func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
+	at, _, errno := w.walk(path, walkAll)
+	switch {
+	case errno != 0:
+		return nil, errno
+	case at.n.kind != hal.TypeBlockDevice:
+		return nil, syscall.ENOTBLK
+	}
+	for _, b := range w.blocks {
+		if at.n.dev == (hal.Device{Major: blockMajor, Minor: b.number}) && !b.isAway {
+			return b, 0
+		}
+	}
+	return nil, syscall.ENXIO
+}
+
+func (b *blockDevice) is() hal.BlockDevice {
+	is := hal.BlockDevice{
+		Device: hal.Device{Major: blockMajor, Minor: b.number}, Sequence: b.sequence, Size: blockSize,
+		Type: b.holds, UUID: b.uuid, IsFilesystem: b.sb != nil, IsBlank: b.holds == "",
+	}
+	if b.holds == Unrecognized {
+		is.Type = ""
+	}
+	return is
+}
+
+type hostBlocks struct{ *host }
+
+var (
+	callProbeDevice = newCallSite("blocks.probe", hal.ClassHelper, false)
+	callFormat      = newCallSite("blocks.format", hal.ClassHelper, true)
+)
+
+func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
+	k := h.enter(callProbeDevice, path, c, &h.w.menus.helper)
+	errno, ok := k.acts()
+	if !ok {
+		return hal.BlockDevice{}, k.done(errno)
+	}
+	var is hal.BlockDevice
+	errno = k.inKernel("probe "+path, func(actor) syscall.Errno {
+		b, errno := h.w.blockAt(path)
+		if errno == 0 {
+			is = b.is()
+		}
+		return errno
+	})
+	return is, k.done(errno)
+}
+
+func (h hostBlocks) Format(c hal.Call, f hal.NewFilesystem) error {
+	w := h.w
+	k := h.enter(callFormat, f.Path, c, &w.menus.helper)
+	errno, ok := k.acts()
+	if !ok {
+		return k.done(errno)
+	}
+	part := k.fault == FailPart
+	k.dies = func(by actor) { _ = w.format(by, f, true) } // the program is killed
+	errno = k.inKernel("format "+f.Path, func(by actor) syscall.Errno { return w.format(by, f, part) })
+	if errno == 0 && (part || k.fault == FailFull) {
+		return k.leave(syscall.EIO, hal.Unknown)
+	}
+	return k.done(errno)
+}
+
+// format makes a filesystem. With part, it is cut short.
+func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
+	b, errno := w.blockAt(f.Path)
+	if errno != 0 {
+		return errno
+	}
+	is := b.is()
+	isBegun := f.MayHaveBegun && (is.Type == "" || is.IsFilesystem && is.UUID == f.UUID)
+	switch {
+	case !slices.Contains(filesystems, f.FSType):
+		return syscall.EOPNOTSUPP
+	case is.Device != f.Device || is.Sequence != f.Sequence:
+		return syscall.ENODEV
+	case w.isMounted(b):
+		return syscall.EBUSY
+	case !is.IsBlank && !isBegun:
+		return syscall.EEXIST
+	}
+	lost := b.lost(f.UUID)
+	if part {
+		b.fill(Unrecognized, "")
+		b.begun = f.UUID
+	} else {
+		b.fill(f.FSType, f.UUID)
+	}
+	w.tell(by, Effect{Kind: EffectFormatted, Path: b.path, Text: lost})
+	return 0
+}
+
+// lost is what is on a disk that a filesystem with that uuid is made on, but for parts of that filesystem; "" for
+// nothing.
+func (b *blockDevice) lost(uuid string) string {
+	switch {
+	case b.begun == uuid:
+		return ""
+	case b.sb != nil && b.uuid == uuid && len(b.sb.root.kids) == 0:
+		return ""
+	}
+	return b.holds
+}
