@@ -43,6 +43,19 @@ func (h *Host) MountImage(name string) string {
 	return dir
 }
 
+// BlankDisk attaches a loop device on which nothing is. It goes when the test ends.
+func (h *Host) BlankDisk(name string) (device string) {
+	h.T.Helper()
+	image := filepath.Join(h.Dir, name+".img")
+	require.NoError(h.T, os.WriteFile(image, nil, 0o600))
+	require.NoError(h.T, os.Truncate(image, 16<<20))
+	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
+	require.NoError(h.T, err, "%s", out)
+	device = strings.TrimSpace(string(out))
+	h.T.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
+	return device
+}
+
 // Freeze freezes the filesystem at path (ioctl_fsfreeze: FIFREEZE). A guard process thaws it when this process ends,
 // whatever ends it.
 func (h *Host) Freeze(path string) *Frozen {

@@ -27,6 +27,11 @@ func LocalVolume(name, dir string) string {
 	return claimAndVolume(name, fmt.Sprintf("local: {path: %q}", dir))
 }
 
+// DiskVolume is a claim and its PersistentVolume of a block device with a filesystem.
+func DiskVolume(name, device, fsType string) string {
+	return claimAndVolume(name, fmt.Sprintf("local: {path: %q, fsType: %s}", device, fsType))
+}
+
 func claimAndVolume(name, source string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume
