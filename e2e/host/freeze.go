@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ func (h *Host) MountImage(name string) string {
 	h.T.Helper()
 	image, dir := filepath.Join(h.Dir, name+".img"), filepath.Join(h.Dir, name)
 	require.NoError(h.T, os.WriteFile(image, nil, 0o600))
-	require.NoError(h.T, os.Truncate(image, 16<<20))
+	require.NoError(h.T, os.Truncate(image, diskSize))
 	require.NoError(h.T, os.Mkdir(dir, 0o755))
 	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir}} {
 		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
@@ -48,13 +49,44 @@ func (h *Host) BlankDisk(name string) (device string) {
 	h.T.Helper()
 	image := filepath.Join(h.Dir, name+".img")
 	require.NoError(h.T, os.WriteFile(image, nil, 0o600))
-	require.NoError(h.T, os.Truncate(image, 16<<20))
+	require.NoError(h.T, os.Truncate(image, diskSize))
 	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
 	require.NoError(h.T, err, "%s", out)
 	device = strings.TrimSpace(string(out))
 	h.T.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
 	return device
 }
+
+// ClearDisk has nothing on a disk again.
+func (h *Host) ClearDisk(device string) {
+	h.T.Helper()
+	f, err := os.OpenFile(device, os.O_WRONLY, 0)
+	require.NoError(h.T, err)
+	_, err = f.Write(make([]byte, diskSize))
+	require.NoError(h.T, err)
+	require.NoError(h.T, errors.Join(f.Sync(), f.Close()))
+}
+
+// MountDisk mounts what is on a disk, where UnmountDisk finds it.
+func (h *Host) MountDisk(device string) (dir string) {
+	h.T.Helper()
+	dir = device + ".mounted"
+	require.NoError(h.T, os.MkdirAll(dir, 0o755))
+	out, err := exec.Command("mount", device, dir).CombinedOutput()
+	require.NoError(h.T, err, "%s", out)
+	return dir
+}
+
+// UnmountDisk ends MountDisk. A process that is forked at that moment has what was read there open until it executes
+// its program.
+func (h *Host) UnmountDisk(device string) {
+	h.T.Helper()
+	isFree := func() bool { return unix.Unmount(device+".mounted", 0) == nil }
+	require.Eventually(h.T, isFree, Patience, 10*time.Millisecond) //nolint:forbidigo // no notice tells
+}
+
+// diskSize is the size of a disk, in bytes.
+const diskSize = 16 << 20
 
 // Freeze freezes the filesystem at path (ioctl_fsfreeze: FIFREEZE). A guard process thaws it when this process ends,
 // whatever ends it.

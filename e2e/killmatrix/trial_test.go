@@ -38,6 +38,7 @@ const (
 	keys, keysUID     = "pod/default/keys", "3f0e1d5c-0000-4000-8000-000000000005"   // has those of a Secret
 	disk, diskUID     = "pod/default/disk", "3f0e1d5c-0000-4000-8000-000000000006"   // has a local volume
 	tools, toolsUID   = "pod/default/tools", "3f0e1d5c-0000-4000-8000-000000000007"  // has the files of an image
+	store, storeUID   = "pod/default/store", "3f0e1d5c-0000-4000-8000-000000000008"  // has a disk that was blank
 	volume            = "vol-1"
 )
 
@@ -59,6 +60,9 @@ func node(t *testing.T) *host.Host {
 	h.Apply("data.yaml", host.ClaimAndVolume("data", volume, ""))
 	h.Apply("disk.yaml", host.LocalVolume("disk", h.VolumeData("disk")))
 	require.NoError(t, os.MkdirAll(h.VolumeData("disk"), 0o755))
+	// By a link, as its name is another one on each host.
+	require.NoError(t, os.Symlink(h.BlankDisk("device"), device(h)))
+	h.Apply("device.yaml", host.DiskVolume("device", device(h), "ext4"))
 	_, err := ocilayout.Put(h.Images(), map[string]string{"org.opencontainers.image.ref.name": "tools:v1"},
 		ocilayout.Files(map[string]string{"bin/first": "first\n", "bin/last": "last\n"}))
 	require.NoError(t, err)
@@ -74,7 +78,8 @@ func applyPods(h *host.Host) {
 	pods += "---\n" + host.Pod("config", configUID, "files", "configMap: {name: app}") +
 		"---\n" + host.Pod("keys", keysUID, "files", "secret: {secretName: app}") +
 		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk")) +
-		"---\n" + host.Pod("tools", toolsUID, "bin", "image: {reference: 'tools:v1'}")
+		"---\n" + host.Pod("tools", toolsUID, "bin", "image: {reference: 'tools:v1'}") +
+		"---\n" + host.Pod("store", storeUID, "device", host.Claim("device"))
 	if *more != "" {
 		pods += "---\n" + host.Pod("other", otherUID, "more", *more)
 	}
@@ -83,7 +88,7 @@ func applyPods(h *host.Host) {
 
 // pods are those that must be ready.
 func pods() []string {
-	all := []string{web, cache, config, keys, disk, tools}
+	all := []string{web, cache, config, keys, disk, tools, store}
 	if *more != "" {
 		all = append(all, other)
 	}
@@ -102,6 +107,12 @@ func target(h *host.Host) string {
 
 func local(h *host.Host) string {
 	return filepath.Join(h.Root, "pods", diskUID, "volumes", "kubernetes.io~local-volume", "disk")
+}
+
+func device(h *host.Host) string { return filepath.Join(h.Dir, "device") }
+
+func stored(h *host.Host) string {
+	return filepath.Join(h.Root, "pods", storeUID, "volumes", "kubernetes.io~local-volume", "device")
 }
 
 func unpacked(h *host.Host) string {
@@ -165,6 +176,7 @@ func write(h *host.Host) {
 	require.NoError(h.T, os.WriteFile(filepath.Join(target(h), "new"), []byte("written by the pod\n"), 0o600))
 	require.NoError(h.T, os.WriteFile(filepath.Join(scratch(h), "kept"), []byte("kept\n"), 0o600))
 	require.NoError(h.T, os.WriteFile(filepath.Join(local(h), "kept"), []byte("kept\n"), 0o600))
+	require.NoError(h.T, os.WriteFile(filepath.Join(stored(h), "kept"), []byte("kept\n"), 0o600))
 }
 
 // launch brings the node to where the phase begins, starts the agent, and returns how many calls it had made when the
@@ -172,6 +184,7 @@ func write(h *host.Host) {
 func launch(h *host.Host, p phase, rules ...fault.Rule) (a *host.Agent, from int) {
 	h.DriverFaults()
 	h.Fresh()
+	h.ClearDisk(device(h))
 	h.Apply("objects.yaml", objects(former))
 	applyPods(h)
 	if p != mount {
@@ -284,6 +297,7 @@ func killBetween(h *host.Host, p point) bool {
 	} else {
 		h.DriverFaults()
 		h.Fresh()
+		h.ClearDisk(device(h))
 		h.DriverFaults(hold)
 		h.Apply("objects.yaml", objects(former))
 		applyPods(h)
@@ -335,6 +349,7 @@ func recovers(h *host.Host, p phase) {
 				require.False(h.T, strings.HasSuffix(method, "Volume"), "%s was called for a healthy volume", method)
 			}
 			requireContent(h.T, filepath.Join(scratch(h), "kept"), "kept\n")
+			requireContent(h.T, filepath.Join(stored(h), "kept"), "kept\n")
 		} else {
 			write(h)
 		}
@@ -352,6 +367,8 @@ func recovers(h *host.Host, p phase) {
 	requireContent(h.T, filepath.Join(h.VolumeData(volume), "old"), "written before\n")
 	requireContent(h.T, filepath.Join(h.VolumeData(volume), "new"), "written by the pod\n")
 	requireContent(h.T, filepath.Join(h.VolumeData("disk"), "kept"), "kept\n")
+	requireContent(h.T, filepath.Join(h.MountDisk(device(h)), "kept"), "kept\n")
+	h.UnmountDisk(device(h))
 	a.Kill()
 }
 
