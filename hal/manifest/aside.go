@@ -39,11 +39,14 @@ func (r reader) reportAside(s *state) {
 	for _, e := range entries {
 		if at := path.Join(path.Dir(r.o.CacheDir), e.Name); strings.HasPrefix(at, r.o.CacheDir+aside) {
 			data, _ := r.h.Files.Read(r.call, path.Join(at, ledger), maxLedger)
+			whose := ""
+			if node := bookOf(data).owner.Node; node != "" { // it may be damaged
+				whose = " (" + node + ")"
+			}
 			s.ownTroubles = append(s.ownTroubles, hal.Trouble{
 				Where: at,
-				Problem: "these copies of manifests are of another node (" + bookOf(data).owner.Node +
-					"), and were found in " + r.o.CacheDir + "; volnode has moved them here and uses none of them; " +
-					"move them back to that node, or remove them",
+				Problem: "these copies of manifests are of another node" + whose + ", and were found in " + r.o.CacheDir +
+					"; volnode has moved them here and uses none of them; move them back to that node, or remove them",
 			})
 		}
 	}

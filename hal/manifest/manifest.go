@@ -426,8 +426,8 @@ func (c *Cluster) held(call hal.Call, key id) (map[string]string, error) {
 		return nil, notHeld(key, syscall.ENOENT, "no manifest holds it")
 	}
 	r := reader{h: c.h, o: c.o, call: call, packs: map[string]pack{}}
-	var other []byte
-	for _, read := range []func() ([]byte, error){
+	var newer []byte
+	for i, read := range []func() ([]byte, error){
 		func() ([]byte, error) { return r.manifest(file) },
 		func() ([]byte, error) { return r.copy(file, in) },
 	} {
@@ -436,8 +436,8 @@ func (c *Cluster) held(call hal.Call, key id) (map[string]string, error) {
 			continue
 		}
 		if sha256.Sum256(data) != counts {
-			if other == nil {
-				other = data
+			if i == 0 { // another copy is an older one
+				newer = data
 			}
 			continue
 		}
@@ -446,7 +446,7 @@ func (c *Cluster) held(call hal.Call, key id) (map[string]string, error) {
 			return is, nil
 		}
 	}
-	if content, err := decodeNew(c.o.NodeName, file, other); err == nil {
+	if content, err := decodeNew(c.o.NodeName, file, newer); err == nil {
 		if is, ok := content.held[key]; ok {
 			return is, nil
 		}

@@ -256,6 +256,24 @@ func TestConfigMapsAreReadAtUse(t *testing.T) {
 	}
 }
 
+// A change counts, and no copy of it could be written: what the copy of before has is not served for it.
+func TestAFormerCopyIsNotReadForAChange(t *testing.T) {
+	w := newWorld(t).put("a.yaml", configMap+"data: {a: one}\n").start()
+	first := w.versions()
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.EIO)
+	w.put("a.yaml", configMap+"data: {a: two}\n").pass(second)
+	require.NotEqual(t, first, w.versions())
+	w.fail["stat "+dir+"/a.yaml"] = errno("stat", dir, syscall.EIO)
+	w.fail["read "+dir+"/a.yaml"] = errno("read", dir, syscall.EIO)
+	_, err := w.cloud.ConfigMap(hal.Call{}, "default", "m")
+	require.ErrorIs(t, err, syscall.EIO)
+	delete(w.fail, "stat "+dir+"/a.yaml")
+	delete(w.fail, "read "+dir+"/a.yaml")
+	data, err := w.cloud.ConfigMap(hal.Call{}, "default", "m")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"a": "two"}, data)
+}
+
 // versions are those that were handed out last, by kind and name.
 func (w *world) versions() map[string]string {
 	all := map[string]string{}

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -123,7 +124,7 @@ func loopOver(name string) (*os.File, error) {
 			return device, nil
 		}
 		_ = device.Close() // somebody was faster
-		if err != unix.EBUSY {
+		if !errors.Is(err, unix.EBUSY) {
 			return nil, err
 		}
 	}
