@@ -251,7 +251,7 @@ func TestHostileFields(t *testing.T) {
 		{"self", engine.Blocked, `spec.volumes[self].downwardAPI.items[0].path: "/etc/passwd" is not relative`},
 		{"dots", engine.Blocked, `PersistentVolume dots spec.local.path: "/tmp/../etc" contains ".."`},
 		{"pods", engine.Blocked, "leads to pods/" + webUID + " in volnode's root directory"},
-		{"file", engine.Waiting, "/etc/passwd is a file; volnode serves local volumes that are directories"},
+		{"file", engine.Waiting, "/etc/passwd is a file; name a directory"},
 		{"handle", engine.Waiting, "NOT_FOUND"}, // a handle may be any text: it goes into paths hashed
 		{"flag", engine.Blocked, `spec.volumes[flag].image.reference: "--help" is not the reference of an image`},
 		{"above", engine.Blocked, "invalid reference format"},
