@@ -37,11 +37,10 @@ func (b BlockDevice) Is() string {
 
 // NewFilesystem is one filesystem to be made.
 type NewFilesystem struct {
-	Path     string // of the device that Probe has found
-	Device   Device // as Probe has found it; Sequence, too
-	Sequence uint64
-	FSType   string // "ext2", "ext3", "ext4", "xfs" or "btrfs"
-	UUID     string // of the filesystem, in lower case
+	Path   string
+	Device string // that Path leads to: see [BlockDevice.Is]
+	FSType string // "ext2", "ext3", "ext4", "xfs" or "btrfs"
+	UUID   string // of the filesystem, in lower case
 	// MayHaveBegun: an earlier Format, with the same UUID, of the same device, which was blank before, may have left a
 	// part of a filesystem. So what the device holds is no reason not to format it, if it is that filesystem or if
 	// nothing is known of it.

@@ -261,11 +261,11 @@ var hostVerbs = map[string]verb{
 	"format": func(r *run, a args) ([]string, error) {
 		d := r.disks[a[0]]
 		f := hal.NewFilesystem{
-			Path: d.path, Device: d.found.Device, Sequence: d.found.Sequence, FSType: a[1], UUID: a[2],
+			Path: d.path, Device: d.found.Is(), FSType: a[1], UUID: a[2],
 			MayHaveBegun: slices.Contains(a[3:], "begun"),
 		}
 		if slices.Contains(a[3:], "other") {
-			f.Sequence++
+			f.Device += "1"
 		}
 		return nil, r.host.Blocks.Format(r.call(), f)
 	},

@@ -241,7 +241,7 @@ func flush(path string) error {
 func whyNotFormat(f hal.NewFilesystem, is hal.BlockDevice) error {
 	begun := f.MayHaveBegun && (is.Type == "" || is.IsFilesystem && is.UUID == f.UUID)
 	switch {
-	case is.Device != f.Device || is.Sequence != f.Sequence:
+	case is.Is() != f.Device:
 		return because(syscall.ENODEV, fmt.Sprintf("the path leads to device %s by now", is.Is()))
 	case is.ReadOnly:
 		return syscall.EROFS

@@ -25,7 +25,7 @@ func blankLoop(t *testing.T) string {
 }
 
 func ofFound(path string, is hal.BlockDevice) hal.NewFilesystem {
-	return hal.NewFilesystem{Path: path, Device: is.Device, Sequence: is.Sequence, FSType: "ext4", UUID: ofTest}
+	return hal.NewFilesystem{Path: path, Device: is.Is(), FSType: "ext4", UUID: ofTest}
 }
 
 func TestABlankDeviceIsFormattedOnce(t *testing.T) {
@@ -71,7 +71,7 @@ func TestABlankDeviceIsFormattedOnce(t *testing.T) {
 		require.ErrorIs(t, h.Blocks.Format(hal.Call{}, other), syscall.EEXIST, name)
 	}
 	other := ofFound(device, is)
-	other.Sequence++
+	other.Device += "1"
 	require.ErrorIs(t, h.Blocks.Format(hal.Call{}, other), syscall.ENODEV, "another device by now")
 	other = ofFound(device, is)
 	other.FSType = "vfat"

@@ -29,6 +29,8 @@ const (
 	blockSize  = 1 << 30
 	// Unrecognized is something on a disk that nobody knows.
 	Unrecognized = "unrecognized"
+	// HeldByDevice is that another device stands on a disk.
+	HeldByDevice = "held"
 )
 
 // filesystems are what can be on a disk and be mounted.
@@ -132,13 +134,7 @@ func (w *World) BlockDeviceHolds(path string) (holds, uuid string) {
 	if b := w.blockNamed(path); b != nil {
 		return b.holds, b.uuid
 	}
-	return "", ""
-}
-
-// IsBegun reports whether a disk holds a part of a filesystem that the agent has begun to make.
-func (w *World) IsBegun(path string) bool {
-	b := w.blockNamed(path)
-	return b != nil && b.begun != ""
+	return "no disk", ""
 }
 
 // DiskOn is the disk whose filesystem is mounted at a path, and the uuid of that; "" if none is.
@@ -185,8 +181,11 @@ func (b *blockDevice) is() hal.BlockDevice {
 		Device: hal.Device{Major: blockMajor, Minor: b.number}, Sequence: b.sequence, Size: blockSize,
 		Type: b.holds, UUID: b.uuid, IsFilesystem: b.sb != nil, IsBlank: b.holds == "",
 	}
-	if b.holds == Unrecognized {
+	switch b.holds {
+	case Unrecognized:
 		is.Type = ""
+	case HeldByDevice:
+		is.Type, is.IsBlank, is.Holders = "", true, []string{"dm-0"}
 	}
 	return is
 }
@@ -242,9 +241,9 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	switch {
 	case !slices.Contains(filesystems, f.FSType):
 		return syscall.EOPNOTSUPP
-	case is.Device != f.Device || is.Sequence != f.Sequence:
+	case is.Is() != f.Device:
 		return syscall.ENODEV
-	case w.isMounted(b):
+	case w.isMounted(b), b.holds == HeldByDevice:
 		return syscall.EBUSY
 	case !is.IsBlank && !isBegun:
 		return syscall.EEXIST

@@ -84,9 +84,6 @@ func tearDownDevice(*hal.Host, core.Op) core.Result { return core.Result{Outcome
 func setUpMount(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	device, holds := w.device()
-	if w.path == "" || w.source == "" || device == "" {
-		return op.NotDone("the record of " + string(o.Key) + " has no path, or no device")
-	}
 	seen, err := op.Inspect(h, w.c, w.path)
 	if err != nil {
 		return op.NotDone(err.Error())
@@ -177,18 +174,8 @@ func (w work) format(device string) (core.Result, bool) {
 		r.BelowUnknown = true // it is looked at again: the disk may be back
 		return r, false
 	}
-	is, err := w.h.Blocks.Probe(w.c, w.source)
-	if err != nil {
-		return op.NotDone(err.Error()), false
-	}
-	if is.Is() != device {
-		return core.Result{
-			Outcome: hal.NotDone, BelowUnknown: true,
-			Reason: fmt.Sprintf("%s leads to the device %s by now, not to %s; volnode looks again", w.source, is.Is(), device),
-		}, false
-	}
-	err = w.h.Blocks.Format(w.c, hal.NewFilesystem{
-		Path: w.source, Device: is.Device, Sequence: is.Sequence, FSType: core.Value(w.o.Params, paramFSType),
+	err := w.h.Blocks.Format(w.c, hal.NewFilesystem{
+		Path: w.source, Device: device, FSType: core.Value(w.o.Params, paramFSType),
 		UUID: core.Value(w.o.Params, paramUUID), MayHaveBegun: !w.o.First,
 	})
 	if err != nil {
@@ -237,9 +224,6 @@ func (w work) upMount(m hal.Mount, holds string) core.Result {
 // tearDownMount unmounts the filesystem. What is mounted there, nobody else has mounted: the directory is the agent's.
 func tearDownMount(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
-	if w.path == "" {
-		return op.NotDone("the record of " + string(o.Key) + " has no path")
-	}
 	m := w.mounted()
 	m.Owns = func(top hal.Mount, mounts int) (bool, error) {
 		return w.mayHaveMounted(top, mounts), nil

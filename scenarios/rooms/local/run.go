@@ -83,7 +83,12 @@ func begin(g world.Planner) {
 	}
 	w.AddBlockDevice(blankDisk, "", "")
 	w.AddBlockDevice(usedDisk, "ext4", usedUUID)
-	w.AddBlockDevice(oddDisk, sim.Unrecognized, "")
+	odd := g.Pick("workload.local-odd", oddDisk, 0, 3, 1, 1, 1, 1)
+	if odd == 4 { // it is a directory
+		w.MakeDir(oddDisk)
+	} else {
+		w.AddBlockDevice(oddDisk, []string{sim.Unrecognized, "LVM2_member", "xfs", sim.HeldByDevice}[odd], "")
+	}
 	if g.Pick("workload.local-swapped", blankDisk, 0, 3, 1) == 1 {
 		for _, m := range g.Run().Rooms {
 			if h, is := m.(*run); is {
@@ -299,7 +304,7 @@ func (h *run) diskMisfit(r *world.Run, pv *corev1.PersistentVolume) string {
 		return at + " holds " + holds
 	case had != "" && uuid != had:
 		return at + " is another disk, or was cleared"
-	case holds == sim.Unrecognized && !r.W.IsBegun(at):
+	case holds == sim.Unrecognized: // or a part of a filesystem whose pod has gone: a person clears it
 		return at + " is not blank"
 	}
 	return ""
