@@ -96,7 +96,7 @@ var locals = []Mutant{
 	},
 	{
 		"a filesystem that was begun is not made again", "L2", "engine/plugin/local.work.format",
-		"MayHaveBegun: !w.o.First", "MayHaveBegun: w.o.First && is.IsBlank",
+		"MayHaveBegun: !w.o.First", "MayHaveBegun: w.o.First",
 	},
 	{
 		"a part of a filesystem is told to be unknown", "L2", "engine/plugin/local.work.holds",

@@ -26,7 +26,7 @@ var renewals = []Mutant{
 	},
 	{
 		"a volume is not ready until its renewal is recorded", "L15, L17", "engine/core.Core.complete",
-		"Again = wasUp", "Again = false",
+		"Again = wasUp", "Again = wasUp && res.Panicked",
 	},
 	{
 		"what a repeated publish has mounted is another's", "L2, laws 7.1", "engine/core.rung.saw",
