@@ -27,7 +27,7 @@ type BlockDevice struct {
 	// IsBlank: nothing is known of it, and its first and its last MiB are zeros. That is the proof that nobody has
 	// stored anything on it.
 	IsBlank bool
-	Holders []string // the devices that stand on it: "dm-0"
+	Holders []string // the devices that are made of it: "dm-0"
 }
 
 // Is names the device among all that the node has had in this boot.
@@ -39,7 +39,7 @@ func (b BlockDevice) Is() string {
 type NewFilesystem struct {
 	Path   string
 	Device string // that Path leads to: see [BlockDevice.Is]
-	FSType string // "ext2", "ext3", "ext4", "xfs" or "btrfs"
+	FSType string // "ext2", "ext3", "ext4" or "xfs"
 	UUID   string // of the filesystem, in lower case
 	// MayHaveBegun: an earlier Format, with the same UUID, of the same device, which was blank before, may have left a
 	// part of a filesystem. So what the device holds is no reason not to format it, if it is that filesystem or if

@@ -46,7 +46,7 @@ func driverActions() []workload.Action {
 
 // diskContents is what a disk can hold, by the words for it.
 var diskContents = map[string]string{
-	"nothing": "", "something": sim.Unrecognized, "ext4": "ext4", "xfs": "xfs", "btrfs": "btrfs",
+	"nothing": "", "something": sim.Unrecognized, "ext4": "ext4", "xfs": "xfs",
 	"LVM2_member": "LVM2_member", "crypto_LUKS": "crypto_LUKS", "gpt": "gpt",
 }
 

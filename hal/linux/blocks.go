@@ -172,17 +172,16 @@ func isBlank(device *os.File, size int64) (bool, error) {
 	return true, nil
 }
 
-// formatters are the programs that make filesystems, and their arguments but for the UUID and the device. They are told
-// not to ask about what they find, which was looked at before. None formats a device that is mounted.
+// formatters are the packages of the programs that make filesystems, the option for the UUID, and the other options.
+// With these a program does not ask about what it finds: this file has looked at that. None formats a mounted device.
 var formatters = map[string]struct {
 	install, uuid string
 	args          []string
 }{
-	"ext2":  {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
-	"ext3":  {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
-	"ext4":  {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
-	"xfs":   {"xfsprogs", "-muuid=", []string{"-q", "-f"}},
-	"btrfs": {"btrfs-progs (Fedora, SUSE: btrfsprogs)", "-U", []string{"-q", "-f"}},
+	"ext2": {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
+	"ext3": {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
+	"ext4": {"e2fsprogs", "-U", []string{"-q", "-F", "-m0"}},
+	"xfs":  {"xfsprogs", "-muuid=", []string{"-q", "-f"}},
 }
 
 // makeFilesystem is Format in a helper child.
@@ -246,7 +245,7 @@ func whyNotFormat(f hal.NewFilesystem, is hal.BlockDevice) error {
 	case is.ReadOnly:
 		return syscall.EROFS
 	case len(is.Holders) > 0:
-		return because(syscall.EBUSY, strings.Join(is.Holders, " ")+" stands on it")
+		return because(syscall.EBUSY, "it is a part of "+strings.Join(is.Holders, " "))
 	case !is.IsBlank && !begun && is.Type == "":
 		return because(syscall.EEXIST, "it is not blank: its beginning or its end is not zeros")
 	case !is.IsBlank && !begun:

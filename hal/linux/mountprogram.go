@@ -21,8 +21,11 @@ var byProgram = map[string]bool{"nfs": true, "nfs4": true}
 // programDirs are where it is looked for. Nothing of the environment is asked.
 var programDirs = []string{"/sbin/", "/usr/sbin/", "/usr/local/sbin/"}
 
-// mostOutput is how much of what a program says an error has, in bytes.
-const mostOutput = 600
+// mostOutput is how much of what a program says is read, and mostTold how much of it an error has, in bytes.
+const (
+	mostOutput = 64 << 10
+	mostTold   = 600
+)
 
 // mountByProgram has /sbin/mount.TYPE mount a filesystem. It runs in a helper child, and dies with it.
 func mountByProgram(n hal.NewMount) (hal.Outcome, error) {
@@ -89,7 +92,8 @@ func run(program string, args []string, more ...*os.File) (said string, code int
 
 // ended says how a program has ended that failed.
 func ended(program, said string, code int) string {
-	return fmt.Sprintf("%s: %s (exit status %d)", program, strings.Join(strings.Fields(said), " "), code)
+	said = strings.Join(strings.Fields(said), " ")
+	return fmt.Sprintf("%s: %s (exit status %d)", program, said[:min(len(said), mostTold)], code)
 }
 
 // programOf is the path of a program of the node.

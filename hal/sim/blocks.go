@@ -20,8 +20,7 @@ type blockDevice struct {
 	holds    string      // as hal.BlockDevice.Type; "" if it is blank
 	uuid     string      // of what it holds
 	sb       *superblock // if it holds a filesystem
-	begun    string      // the uuid of a filesystem that was begun, and of which a part is there
-	isAway   bool
+	begun    string      // the uuid of a filesystem of which a part was written
 }
 
 const (
@@ -29,12 +28,12 @@ const (
 	blockSize  = 1 << 30
 	// Unrecognized is something on a disk that nobody knows.
 	Unrecognized = "unrecognized"
-	// HeldByDevice is that another device stands on a disk.
+	// HeldByDevice is a disk that another device, dm-0, is made of.
 	HeldByDevice = "held"
 )
 
 // filesystems are what can be on a disk and be mounted.
-var filesystems = []string{"ext2", "ext3", "ext4", "xfs", "btrfs"}
+var filesystems = []string{"ext2", "ext3", "ext4", "xfs"}
 
 // AddBlockDevice gives the node a disk, at a path below /dev, that holds a filesystem, something else (see
 // [hal.BlockDevice]), [Unrecognized], or nothing: "".
@@ -76,7 +75,7 @@ func (b *blockDevice) hash(h uint64) uint64 {
 // plugBlock gives a disk its number, and its node.
 func (w *World) plugBlock(b *blockDevice, number int) {
 	w.sequences++
-	b.number, b.sequence, b.isAway = uint32(number), w.sequences, false
+	b.number, b.sequence = uint32(number), w.sequences
 	if b.sb != nil {
 		b.sb.dev.Minor = b.number
 	}
@@ -93,9 +92,7 @@ func (w *World) plugBlock(b *blockDevice, number int) {
 // plugsBlocks is a boot: it finds the disks in another order.
 func (w *World) plugsBlocks() {
 	for i, b := range w.blocks {
-		if !b.isAway {
-			w.plugBlock(b, 1+(i+int(w.boot.number))%len(w.blocks))
-		}
+		w.plugBlock(b, 1+(i+int(w.boot.number))%len(w.blocks))
 	}
 }
 
@@ -169,7 +166,7 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 		return nil, syscall.ENOTBLK
 	}
 	for _, b := range w.blocks {
-		if at.n.dev == (hal.Device{Major: blockMajor, Minor: b.number}) && !b.isAway {
+		if at.n.dev == (hal.Device{Major: blockMajor, Minor: b.number}) {
 			return b, 0
 		}
 	}

@@ -188,7 +188,7 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 			}
 		}
 		return sb, 0
-	case "ext2", "ext3", "ext4", "xfs", "btrfs":
+	case "ext2", "ext3", "ext4", "xfs":
 		switch b, errno := f.w.blockAt(m.Source); {
 		case errno == 0 && b.sb == nil, errno == 0 && b.sb.fsType != m.FSType:
 			return nil, syscall.EINVAL

@@ -99,7 +99,7 @@ var locals = []Mutant{
 		"MayHaveBegun: !w.o.First", "MayHaveBegun: w.o.First",
 	},
 	{
-		"a part of a filesystem is told to be unknown", "L2", "engine/plugin/local.work.holds",
+		"a filesystem that was made by half is refused", "L2", "engine/plugin/local.work.holds",
 		"case is.IsBlank, was == blank:", "case is.IsBlank:",
 	},
 	{

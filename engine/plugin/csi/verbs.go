@@ -195,9 +195,8 @@ func (w work) hasTurned(m hal.Mount) bool {
 	return m.NoDevice || !w.o.First && !hal.IsFailed(w.o.Fingerprint) && hal.IsFailed(m.Fingerprint())
 }
 
-// isOfEarlier: m is read-only where the volume is not, or the reverse, and may be of an earlier publish of which no
-// record tells: many drivers look no further than whether something is mounted. What they have just made is theirs to
-// judge.
+// isOfEarlier: m is read-only and the volume is not, or the reverse, and no record says who made m. An earlier publish
+// may have: many drivers answer OK as soon as something is mounted. What a first publish makes is not questioned.
 func (w work) isOfEarlier(m hal.Mount) bool {
 	return !w.o.First && w.o.Fingerprint == "" && !w.block() && m.ReadOnly != w.is(plugin.ParamReadOnly)
 }

@@ -36,17 +36,18 @@ const (
 	blank      = "blank"
 )
 
-// fsTypes are the filesystems that a device can have.
-var fsTypes = []string{"btrfs", "ext2", "ext3", "ext4", "xfs"}
+// fsTypes are the filesystems that a device can have. Not btrfs: its mounts have a number that is no device's, so a
+// mount does not say which disk it is of.
+var fsTypes = []string{"ext2", "ext3", "ext4", "xfs"}
 
 // Options that a filesystem may have. None opens another device, names a file, or stops the node.
 var (
 	mountFlags = []string{"nodev", "noexec", "nosuid", "ro"}
 	plain      = []string{
-		"acl", "autodefrag", "delalloc", "discard", "inode32", "inode64", "lazytime", "noacl", "nodelalloc", "nodiscard",
-		"nossd", "nouuid", "ssd", "user_xattr",
+		"acl", "delalloc", "discard", "inode32", "inode64", "lazytime", "noacl", "nodelalloc", "nodiscard", "nouuid",
+		"user_xattr",
 	}
-	valued = []string{"allocsize", "commit", "compress", "data", "inode_readahead_blks", "logbsize", "logbufs", "stripe"}
+	valued = []string{"allocsize", "commit", "data", "inode_readahead_blks", "logbsize", "logbufs", "stripe"}
 )
 
 // DeviceKey is the key of the device of a PersistentVolume; MountKey, of the mount of its filesystem.

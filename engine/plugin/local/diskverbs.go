@@ -25,8 +25,7 @@ func setUpDevice(h *hal.Host, o core.Op) core.Result {
 	}
 	holds, why := w.holds(is)
 	if why != "" {
-		r := op.NotDone(fmt.Sprintf("%s (device %s): %s", w.source, is.Is(), why))
-		return r
+		return op.NotDone(fmt.Sprintf("%s (device %s): %s", w.source, is.Is(), why))
 	}
 	return core.Result{
 		Outcome: hal.Done, Fingerprint: is.Is(),
@@ -41,7 +40,8 @@ func (w work) holds(is hal.BlockDevice) (holds, why string) {
 	fsType, uuid := core.Value(w.o.Params, paramFSType), core.Value(w.o.Params, paramUUID)
 	switch {
 	case len(is.Holders) > 0:
-		return "", strings.Join(is.Holders, " ") + " stands on it; name that device in spec.local.path, or free this one"
+		return "", "it is a part of " + strings.Join(is.Holders, " ") + "; name that device in spec.local.path, or free this " +
+			"one"
 	case is.IsFilesystem && is.Type != fsType:
 		return "", fmt.Sprintf("it holds %s, and spec.local.fsType is %s; volnode changes nothing on it: correct fsType, "+
 			"or name another device", is.Type, fsType)
@@ -186,8 +186,7 @@ func (w work) format(device string) (core.Result, bool) {
 	return core.Result{}, true
 }
 
-// mount is the filesystem with its options. No file of it is a device of the node, and no program on it gets the rights
-// of another user by its mode, but if the volume says so.
+// mount is the filesystem with the options of the volume.
 func (w work) mount() hal.NewMount {
 	m := hal.NewMount{FSType: core.Value(w.o.Params, paramFSType), Source: w.source, Target: w.path}
 	for _, option := range strings.Split(core.Value(w.o.Params, paramOptions), ",") {
@@ -221,7 +220,7 @@ func (w work) upMount(m hal.Mount, holds string) core.Result {
 	}
 }
 
-// tearDownMount unmounts the filesystem. What is mounted there, nobody else has mounted: the directory is the agent's.
+// tearDownMount unmounts the filesystem. Where no mount was confirmed, a single filesystem of a disk is taken for it.
 func tearDownMount(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	m := w.mounted()

@@ -55,7 +55,7 @@ func TestProblems(t *testing.T) {
 		`PersistentVolume pv-1 spec.local.path: "/disk/../etc" contains ".."`: func(v *plugin.Volume) {
 			v.PV.Spec.Local.Path = "/disk/../etc"
 		},
-		`PersistentVolume pv-1 spec.local.fsType: "zfs" is not served; use one of btrfs`: func(v *plugin.Volume) {
+		`PersistentVolume pv-1 spec.local.fsType: "zfs" is not served; use one of ext2`: func(v *plugin.Volume) {
 			is := "zfs"
 			v.PV.Spec.Local.FSType = &is
 		},

@@ -117,7 +117,7 @@ var volumes = func() []world.HuntedShape {
 		is("local-link", "a directory of the node, by a link", linkDir, corev1.ReadWriteOnce),
 		is("local-one", "a directory of the node, for one pod", plainDir+"/one", corev1.ReadWriteOncePod),
 		disk("local-blank", "a disk on which nothing is", blankDisk, corev1.ReadWriteOnce),
-		disk("local-used", "a disk with a filesystem", usedDisk, corev1.ReadWriteOnce, "noexec", "discard"),
+		disk("local-used", "a disk with a filesystem", usedDisk, corev1.ReadWriteOnce, "noexec", "commit=5"),
 		disk("local-odd", "a disk that holds what nobody knows", oddDisk, corev1.ReadWriteOncePod),
 	}
 }()
