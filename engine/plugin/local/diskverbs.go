@@ -40,8 +40,7 @@ func (w work) holds(is hal.BlockDevice) (holds, why string) {
 	fsType, uuid := core.Value(w.o.Params, paramFSType), core.Value(w.o.Params, paramUUID)
 	switch {
 	case len(is.Holders) > 0:
-		return "", "it is a part of " + strings.Join(is.Holders, " ") + "; name that device in spec.local.path, or free this " +
-			"one"
+		return "", "it is a part of " + strings.Join(is.Holders, " ") + "; name that in spec.local.path, or free this device"
 	case is.IsFilesystem && is.Type != fsType:
 		return "", fmt.Sprintf("it holds %s, and spec.local.fsType is %s; volnode changes nothing on it: correct fsType, "+
 			"or name another device", is.Type, fsType)
