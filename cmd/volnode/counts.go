@@ -97,6 +97,17 @@ func (c counts) summary() string {
 	return text
 }
 
+// areSettled says whether nothing becomes of any volume without a line in the log. A volume that is Blocked becomes
+// Stuck in silence once its pod is removed.
+func (c counts) areSettled() bool {
+	for state, n := range c.states {
+		if n > 0 && state != engine.Ready && state != engine.Degraded {
+			return false
+		}
+	}
+	return true
+}
+
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

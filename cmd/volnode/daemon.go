@@ -236,7 +236,7 @@ func (d *daemon) serveOn(l *limitListener, handler http.Handler, failed chan<- e
 }
 
 const (
-	// statusAgain is when the status line is looked at again while a volume is on its way: not all that becomes of it
+	// statusAgain is when the status line is looked at again while a volume is not settled: not all that becomes of it
 	// is logged.
 	statusAgain = time.Second
 	// statusShare bounds the part of the owner's time that goes into the status line: one in so many.
@@ -266,7 +266,7 @@ func (d *daemon) tellStatus() {
 				told = text
 				d.notifier.tell("STATUS=" + text)
 			}
-			if c.states[engine.Working]+c.states[engine.Waiting]+c.states[engine.Uncertain] > 0 {
+			if !c.areSettled() {
 				again.Reset(statusAgain)
 			}
 		}

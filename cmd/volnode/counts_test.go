@@ -1,0 +1,20 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine"
+)
+
+// A volume that is Blocked becomes Stuck, and one that is Stuck goes, without a line in the log: the status line follows
+// them all the same.
+func TestOnlyVolumesThatAreUpAreSettled(t *testing.T) {
+	for _, state := range allConditions {
+		isUp := state == engine.Ready || state == engine.Degraded
+		status := engine.Status{Pods: []engine.PodStatus{{Volumes: []engine.VolumeStatus{{State: engine.Ready}, {State: state}}}}}
+		require.Equal(t, isUp, count(status).areSettled(), "%s", state)
+	}
+	require.True(t, count(engine.Status{}).areSettled())
+}
