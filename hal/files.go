@@ -41,6 +41,7 @@ type Info struct {
 	Size  int64 // bytes
 	Mode  uint32
 	UID   uint32
+	GID   uint32
 	// Device, Born and Mount say, with Inode, which file this is among all: an inode is used again, at another time of
 	// birth.
 	Device Device  // of its filesystem
@@ -58,7 +59,8 @@ type Info struct {
 // any component (openat2(2), RESOLVE_NO_SYMLINKS) nor reads below a mount point: a path that leads through one, or out
 // of the agent's directories, fails with EXDEV. A call may go into one mount: see [Inside].
 type Tree interface {
-	// Mkdir makes one directory with exactly mode (umask does not count). EEXIST if the name is taken.
+	// Mkdir makes one directory with exactly mode (umask does not count). EEXIST if the name is taken. All that is made
+	// in a directory with the set-group-ID bit is of its group (inode(7)).
 	Mkdir(c Call, path string, mode uint32) error
 	// Remove removes one name: a file, link, socket or an empty directory. EBUSY on a mount point, ENOTEMPTY, ENOENT.
 	Remove(c Call, path string) error
@@ -70,6 +72,9 @@ type Tree interface {
 	RemoveTree(c Call, path string, limit int) (more bool, err error)
 	// Rename moves a name, replacing a file at the new one. EBUSY if a mount is on either.
 	Rename(c Call, oldPath, newPath string) error
+	// Chown gives what is at path to a user and a group, a link itself as lchown(2) does; -1 leaves the one or the
+	// other. The set-user-ID and set-group-ID bits of a directory stay.
+	Chown(c Call, path string, uid, gid int) error
 	// Symlink makes a symbolic link with the text target, of which nothing is looked up. EEXIST if the name is taken.
 	Symlink(c Call, target, path string) error
 	// Readlink returns the text of a symbolic link. EINVAL if path is no link.

@@ -68,6 +68,9 @@ var kinds = []struct {
 		return fmt.Sprintf("symlink %s %s", []string{"a", "../b", "nowhere"}[r.IntN(3)], path())
 	}},
 	{2, words("readlink", 1)},
+	{4, func(r *rand.Rand, path func() string) string {
+		return fmt.Sprintf("chown %s %d %d", path(), r.IntN(3)-1, r.IntN(4)-1)
+	}},
 	{12, func(r *rand.Rand, path func() string) string {
 		return fmt.Sprintf("mount tmpfs %s src %s", path(), []string{"-", "nodev,nosuid", "ro", "noexec"}[r.IntN(4)])
 	}},

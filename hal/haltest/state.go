@@ -131,7 +131,7 @@ func (n *numbering) info(i hal.Info) string {
 	if i == (hal.Info{MountPoint: true}) {
 		return "mount point"
 	}
-	line := fmt.Sprintf("%s %04o uid %d inode i%d", i.Type, i.Mode, i.UID, n.inode(i))
+	line := fmt.Sprintf("%s %04o uid %d gid %d inode i%d", i.Type, i.Mode, i.UID, i.GID, n.inode(i))
 	if i.Type == hal.TypeSymlink {
 		line = fmt.Sprintf("%s inode i%d", i.Type, n.inode(i)) // a link's mode and size mean nothing
 	}

@@ -41,6 +41,9 @@ var treeVerbs = map[string]verb{
 	"mv": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Tree.Rename(r.call(), r.path(a[0]), r.path(a[1]))
 	},
+	"chown": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Tree.Chown(r.call(), r.path(a[0]), int(a.number(1, -1)), int(a.number(2, -1)))
+	},
 	"symlink": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Tree.Symlink(r.call(), a.at(0), r.path(a[1]))
 	},

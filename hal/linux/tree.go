@@ -90,6 +90,20 @@ func (t *tree) Rename(c hal.Call, oldPath, newPath string) error {
 	})
 }
 
+func (t *tree) Chown(c hal.Call, path string, uid, gid int) error {
+	return t.host.within(c, hal.ClassFile, "chown", path, func() error {
+		fd, err := t.host.open(path, writing, c.Inside, unix.O_PATH|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "chown", path, err)
+		}
+		defer unix.Close(fd)
+		if err := unix.Fchownat(fd, "", uid, gid, unix.AT_EMPTY_PATH); err != nil {
+			return failure(hal.ClassFile, "chown", path, err)
+		}
+		return nil
+	})
+}
+
 func (t *tree) Symlink(c hal.Call, target, path string) error {
 	return t.host.within(c, hal.ClassFile, "symlink", path, func() error {
 		parent, name, err := t.host.openParent(path, c.Inside)
@@ -311,8 +325,8 @@ func statFD(fd int) (hal.Info, error) {
 		return hal.Info{}, err
 	}
 	return hal.Info{
-		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777, UID: st.Uid,
-		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id),
+		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777,
+		UID: st.Uid, GID: st.Gid, Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id),
 		Changed:    unix.TimespecToNsec(unix.Timespec{Sec: st.Ctime.Sec, Nsec: int64(st.Ctime.Nsec)}),
 		MountPoint: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
 	}, nil

@@ -217,6 +217,21 @@ func (t tree) move(from, to string, n *node) {
 	}
 }
 
+func (t tree) Chown(_ hal.Call, at string, uid, gid int) error {
+	defer t.begin().mu.Unlock()
+	n := t.nodes[at]
+	if n == nil {
+		return failures[syscall.ENOENT]
+	}
+	if uid >= 0 {
+		n.info.UID = uint32(uid)
+	}
+	if gid >= 0 {
+		n.info.GID = uint32(gid)
+	}
+	return nil
+}
+
 func (t tree) Symlink(_ hal.Call, target, at string) error {
 	defer t.begin().mu.Unlock()
 	if t.nodes[at] != nil {

@@ -68,6 +68,8 @@ const (
 	// EffectFormatted: a filesystem, or a part of one, was made on the disk at Path. Text is what was there and is lost,
 	// "" if nothing.
 	EffectFormatted
+	// EffectGiven: what is at Path was given to a user and a group.
+	EffectGiven
 )
 
 var effectNames = [...]string{
@@ -76,7 +78,7 @@ var effectNames = [...]string{
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
-	"formatted",
+	"formatted", "given",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.

@@ -20,6 +20,7 @@ type node struct {
 	serial uint64 // is never used again
 	mode   uint32
 	uid    uint32
+	gid    uint32
 	kids   []*node // of a directory, sorted by name
 	// of a directory, names below it that nobody but who removes them all looks at: a container's million files
 	bulk    int
@@ -93,6 +94,18 @@ func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
 	}
 	return n
 }
+
+// newChild makes a node that is to be in the directory n, of its group if it has the set-group-ID bit (inode(7)).
+func (n *node) newChild(kind hal.FileType, mode uint32) *node {
+	k := n.sb.newNode(kind, mode)
+	if n.mode&modeSetGID != 0 {
+		k.gid = n.gid
+	}
+	return k
+}
+
+// modeSetGID is S_ISGID.
+const modeSetGID = 0o2000
 
 // born stands for the time at which n was made: another one for each node that there ever is.
 func (n *node) born() int64 {
@@ -455,7 +468,7 @@ func (w *World) makeDirs(path string) location {
 		}
 		k := at.n.child(name)
 		if k == nil {
-			k = at.n.sb.newNode(hal.TypeDirectory, 0o755)
+			k = at.n.newChild(hal.TypeDirectory, 0o755)
 			at.n.attach(name, k)
 			w.persist(at.n, name, k)
 		}
@@ -464,7 +477,8 @@ func (w *World) makeDirs(path string) location {
 }
 
 func hashTree(n *node, h uint64) uint64 {
-	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode) ^ uint64(n.bulk)<<40)
+	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode) ^ uint64(n.bulk)<<40 ^ uint64(n.uid)<<16 ^
+		uint64(n.gid)<<24)
 	if n.file != nil {
 		h = fold(h ^ n.file.hash())
 	}

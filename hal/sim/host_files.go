@@ -121,7 +121,7 @@ func (k *call) create(path string, mode uint32) (*node, syscall.Errno) {
 		return nil, syscall.EROFS
 	}
 	if n == nil {
-		n = dir.n.sb.newNode(hal.TypeFile, mode)
+		n = dir.n.newChild(hal.TypeFile, mode)
 		w.link(actor{call: k}, dir, name, n)
 		return n, 0
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,14 +121,28 @@ func tmpfsOption(o hal.Option) bool {
 		return o.Value == ""
 	case "huge":
 		return slices.Contains([]string{"never", "always", "within_size", "advise"}, o.Value)
-	case "mode", "uid", "gid":
-		return o.Value != "" && strings.Trim(o.Value, "01234567") == "" || o.Key != "mode" &&
-			strings.Trim(o.Value, "0123456789") == ""
+	case "mode":
+		return o.Value != "" && strings.Trim(o.Value, "01234567") == ""
+	case "uid", "gid":
+		_, is := idOf(o.Value)
+		return is
 	case "size", "nr_blocks", "nr_inodes":
 		digits := strings.TrimRight(o.Value, "kKmMgGtTpPeE%")
 		return digits != "" && len(o.Value)-len(digits) <= 1 && strings.Trim(digits, "0123456789") == ""
 	}
 	return false
+}
+
+// idOf reads a user or a group as the kernel reads a number in a mount option: octal after 0, hexadecimal after 0x.
+func idOf(text string) (id uint32, is bool) {
+	base := 10
+	if hex, isHex := strings.CutPrefix(text, "0x"); isHex {
+		text, base = hex, 16
+	} else if len(text) > 1 && text[0] == '0' {
+		base = 8
+	}
+	n, err := strconv.ParseUint(text, base, 32)
+	return uint32(n), err == nil && n != math.MaxUint32
 }
 
 // flag gives m flags, besides those that it has; false if one is unknown.
@@ -183,8 +198,15 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 			sb.root.mode = 0o1777 // tmpfs(5)
 		}
 		for _, o := range m.Options {
-			if mode, err := strconv.ParseUint(o.Value, 8, 12); o.Key == "mode" && err == nil {
-				sb.root.mode = uint32(mode)
+			switch id, _ := idOf(o.Value); o.Key {
+			case "mode":
+				if mode, err := strconv.ParseUint(o.Value, 8, 12); err == nil {
+					sb.root.mode = uint32(mode)
+				}
+			case "uid":
+				sb.root.uid = id
+			case "gid":
+				sb.root.gid = id
 			}
 		}
 		return sb, 0

@@ -15,6 +15,7 @@ var (
 	callRemove     = newCallSite("tree.remove", hal.ClassFile, true)
 	callRemoveTree = newCallSite("tree.remove-tree", hal.ClassFile, true)
 	callRename     = newCallSite("tree.rename", hal.ClassFile, true)
+	callChown      = newCallSite("tree.chown", hal.ClassFile, true)
 	callSymlink    = newCallSite("tree.symlink", hal.ClassFile, true)
 	callReadlink   = newCallSite("tree.readlink", hal.ClassFile, false)
 	callList       = newCallSite("tree.list", hal.ClassFile, false)
@@ -37,7 +38,7 @@ func (h hostTree) Mkdir(c hal.Call, path string, mode uint32) error {
 	case dir.m.readOnly:
 		return k.done(syscall.EROFS)
 	}
-	w.link(actor{call: &k}, dir, name, dir.n.sb.newNode(hal.TypeDirectory, mode&0o7777))
+	w.link(actor{call: &k}, dir, name, dir.n.newChild(hal.TypeDirectory, mode&0o7777))
 	return k.done(0)
 }
 
@@ -128,6 +129,27 @@ func (h hostTree) Rename(c hal.Call, oldPath, newPath string) error {
 	return k.done(errno)
 }
 
+func (h hostTree) Chown(c hal.Call, path string, uid, gid int) error {
+	w := h.w
+	k := h.enter(callChown, path, c, &w.menus.file)
+	errno, ok := k.acts()
+	if !ok {
+		return k.done(errno)
+	}
+	at, errno := w.open(path, c.Inside)
+	if errno == syscall.ELOOP && w.isLink(path, c.Inside) {
+		at.n, errno = w.linkAt(path, c.Inside), 0
+	}
+	switch {
+	case errno != 0:
+		return k.done(errno)
+	case at.m.readOnly:
+		return k.done(syscall.EROFS)
+	}
+	w.chown(actor{call: &k}, at.n, path, uid, gid)
+	return k.done(0)
+}
+
 func (h hostTree) Symlink(c hal.Call, target, path string) error {
 	w := h.w
 	k := h.enter(callSymlink, path, c, &w.menus.file)
@@ -150,7 +172,7 @@ func (h hostTree) Symlink(c hal.Call, target, path string) error {
 	if errno != 0 {
 		return k.done(errno)
 	}
-	link := dir.n.sb.newNode(hal.TypeSymlink, 0o777)
+	link := dir.n.newChild(hal.TypeSymlink, 0o777)
 	link.link = target
 	w.link(actor{call: &k}, dir, name, link)
 	return k.done(0)
@@ -233,7 +255,7 @@ func (h hostTree) Stat(c hal.Call, path string) (hal.Info, error) {
 			return hal.Info{MountPoint: true}, k.done(0) // the rest could not be told without stepping onto the mount
 		}
 	}
-	info.Type, info.Inode, info.Mode, info.UID = n.kind, n.inode, n.mode, n.uid
+	info.Type, info.Inode, info.Mode, info.UID, info.GID = n.kind, n.inode, n.mode, n.uid, n.gid
 	info.Device, info.Born, info.Mount = n.sb.dev, n.born(), dir.m.id
 	info.Changed = (int64(n.changed)/int64(tick) + 1) * int64(tick) // no clock shows 0, which is not known
 	if n.file != nil {

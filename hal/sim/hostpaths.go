@@ -224,7 +224,7 @@ func (w *World) makeOne(by actor, path string, t hal.FileType, mode uint32) sysc
 	case len(name) > nameMax:
 		return syscall.ENAMETOOLONG
 	}
-	w.link(by, dir, name, dir.n.sb.newNode(t, mode))
+	w.link(by, dir, name, dir.n.newChild(t, mode))
 	return 0
 }
 

@@ -118,14 +118,14 @@ func (w *World) unpack(by actor, reference, dir string, part bool) syscall.Errno
 
 // makeIn makes a directory.
 func (w *World) makeIn(by actor, dir location, name string, mode uint32) location {
-	k := dir.n.sb.newNode(hal.TypeDirectory, mode)
+	k := dir.n.newChild(hal.TypeDirectory, mode)
 	w.link(by, dir, name, k)
 	return location{dir.m, k}
 }
 
 // fileIn makes a file.
 func (w *World) fileIn(by actor, dir location, name, content string, mode uint32) {
-	k := dir.n.sb.newNode(hal.TypeFile, mode)
+	k := dir.n.newChild(hal.TypeFile, mode)
 	w.link(by, dir, name, k)
 	w.put(k, 0, []byte(content))
 }

@@ -107,6 +107,19 @@ func (w *World) rename(by actor, from location, name string, to location, newNam
 	return 0
 }
 
+// chown gives a node at path to a user and a group; -1 leaves the one or the other.
+func (w *World) chown(by actor, n *node, path string, uid, gid int) {
+	was := owner{n.uid, n.gid}
+	if uid >= 0 {
+		n.uid = uint32(uid)
+	}
+	if gid >= 0 {
+		n.gid = uint32(gid)
+	}
+	w.logChange(n, change{kind: changeOwner, node: n, was: was, is: owner{n.uid, n.gid}})
+	w.tell(by, Effect{Kind: EffectGiven, Path: path, Outcome: hal.Done})
+}
+
 // removal is one step of a RemoveTree.
 type removal struct {
 	w    *World

@@ -41,6 +41,7 @@ const (
 	changeRename
 	changeSize
 	changeContent // the file was emptied: it has another content now
+	changeOwner
 )
 
 // change is one metadata change that is not durable.
@@ -57,7 +58,11 @@ type change struct {
 	oldSize  int64
 	newSize  int64
 	old, new *content
+	was, is  owner
 }
+
+// owner is whose a node is.
+type owner struct{ uid, gid uint32 }
 
 // pageCache is the changes of a superblock that are not durable, in order.
 type pageCache struct {
@@ -123,7 +128,7 @@ func (p *pageCache) sync(n *node) {
 	kept := make([]bool, len(p.changes))
 	for i := len(p.changes) - 1; i >= 0; i-- {
 		c := &p.changes[i]
-		own := c.dir == n || c.newDir == n
+		own := c.dir == n || c.newDir == n || c.kind == changeOwner && c.node == n
 		if n.kind == hal.TypeFile {
 			own = c.kind >= changeSize && c.node == n
 		}
@@ -279,6 +284,8 @@ func (c *change) undo() {
 		c.node.file.size = c.oldSize
 	case changeContent:
 		c.node.file = c.old
+	case changeOwner:
+		c.node.uid, c.node.gid = c.was.uid, c.was.gid
 	}
 }
 
@@ -305,5 +312,7 @@ func (c *change) redo() {
 		c.node.file.size = c.newSize
 	case changeContent:
 		c.node.file = c.new
+	case changeOwner:
+		c.node.uid, c.node.gid = c.is.uid, c.is.gid
 	}
 }

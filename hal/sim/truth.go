@@ -277,7 +277,10 @@ func (w *World) Found(path string) (hal.Info, bool) {
 	if errno != 0 {
 		return hal.Info{}, false
 	}
-	info := hal.Info{Type: at.n.kind, Inode: at.n.inode, Mode: at.n.mode, Device: at.n.sb.dev, Mount: at.m.id}
+	info := hal.Info{
+		Type: at.n.kind, Inode: at.n.inode, Mode: at.n.mode, UID: at.n.uid, GID: at.n.gid, Device: at.n.sb.dev,
+		Mount: at.m.id,
+	}
 	if at.n.file != nil {
 		info.Size = at.n.file.size
 	}
@@ -299,7 +302,7 @@ func (w *World) WriteFile(path string, data []byte) {
 	name := path[lastSlash(path)+1:]
 	n := dir.n.child(name)
 	if n == nil {
-		n = dir.n.sb.newNode(hal.TypeFile, 0o644)
+		n = dir.n.newChild(hal.TypeFile, 0o644)
 		dir.n.attach(name, n)
 		w.persist(dir.n, name, n)
 		w.nameChanged(dir, name, n, true)
@@ -366,7 +369,7 @@ func (w *World) Symlink(target, path string) error {
 	case dir.m.readOnly:
 		return syscall.EROFS
 	}
-	k := dir.n.sb.newNode(hal.TypeSymlink, 0o777)
+	k := dir.n.newChild(hal.TypeSymlink, 0o777)
 	k.link = target
 	w.link(actor{}, dir, name, k)
 	return nil

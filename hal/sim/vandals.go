@@ -36,7 +36,7 @@ func (w *World) ReplaceDir(path, aside string) syscall.Errno {
 	if errno := w.rename(actor{}, from, name, to, newName); errno != 0 {
 		return errno
 	}
-	w.link(actor{}, from, name, from.n.sb.newNode(from.n.kind, 0o755))
+	w.link(actor{}, from, name, from.n.newChild(from.n.kind, 0o755))
 	return 0
 }
 

@@ -50,7 +50,7 @@ func (v *View) file(name string, creating bool) (*node, syscall.Errno) {
 	case k == nil && (!creating || v.at.n.gone):
 		return nil, syscall.ENOENT
 	case k == nil:
-		k = v.at.n.sb.newNode(hal.TypeFile, 0o644)
+		k = v.at.n.newChild(hal.TypeFile, 0o644)
 		v.at.n.attach(name, k)
 		v.w.persist(v.at.n, name, k)
 	}

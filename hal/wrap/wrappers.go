@@ -479,6 +479,15 @@ func (w tree) Rename(
 	})
 }
 
+func (w tree) Chown(
+	c hal.Call, path string, uid int, gid int,
+) error {
+	at := Site{"chown", path, hal.ClassFile, true}
+	return w.around(at, c, func() error {
+		return w.Tree.Chown(c, path, uid, gid)
+	})
+}
+
 func (w tree) Symlink(
 	c hal.Call, target string, path string,
 ) error {

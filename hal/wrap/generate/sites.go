@@ -23,6 +23,7 @@ var sites = map[string]map[string]site{
 		"Remove":     {"remove", "path", "File", true},
 		"RemoveTree": {"remove tree", "path", "File", true},
 		"Rename":     {"rename", `oldPath + " " + newPath`, "File", true},
+		"Chown":      {"chown", "path", "File", true},
 		"Symlink":    {"symlink", "path", "File", true},
 		"Readlink":   {"readlink", "path", "File", false},
 		"List":       {"list", "path", "File", false},
