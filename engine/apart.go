@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
@@ -58,7 +59,7 @@ func (o *objects) keepApart(uid core.PodUID, volumes []populator.Volume) (refs [
 			if r.Pod != "" {
 				continue // no other pod's
 			}
-			if core.Value(r.Want, plugin.ParamGroup) == "" && o.joins(uid, v, r) {
+			if o.givesToGroups(r) && core.Value(r.Want, plugin.ParamGroup) == "" && o.joins(uid, v, r) {
 				refs = append(refs, sharingRef(r.Key), volumeRef)
 			}
 			if why := o.otherGroup(uid, r); why != "" {
@@ -82,6 +83,14 @@ func (o *objects) keepApart(uid core.PodUID, volumes []populator.Volume) (refs [
 		}
 	}
 	return refs
+}
+
+// givesToGroups reports whether the driver of a rung gives the files of volumes to a group. It may unlearn that in an
+// upgrade.
+func (o *objects) givesToGroups(r *core.Rung) bool {
+	driver, _, _ := strings.Cut(r.Volume, "^")
+	facts := o.input.Driver(driver)
+	return facts != nil && facts.VolumeMountGroup
 }
 
 // joins has a volume of a pod without a group of its own be of the group that other pods have given its files to, or

@@ -152,6 +152,8 @@ func meddling() []workload.Action {
 		on("make file PATH", func(t *scene, a []string) string { return t.MakeFile(a[0]) }),
 		on("write FILE in volume VOLUME of pod POD",
 			func(t *scene, a []string) string { return write(t, a[0], a[1], a[2]) }),
+		on("give volume VOLUME of pod POD to OWNER with mode MODE",
+			func(t *scene, a []string) string { return give(t, a[0], a[1], a[2], a[3]) }),
 		on("bind FILE in volume VOLUME of pod POD",
 			func(t *scene, a []string) string { return bind(t, a[0], a[1], a[2]) }),
 		on("unbind FILE in volume VOLUME of pod POD",
@@ -186,6 +188,8 @@ func expectations() []workload.Action {
 			func(t *scene, a []string) string { return expectFile(t, a[0], a[1], a[2]) }),
 		on("expect file FILE in volume VOLUME of pod POD is TEXT",
 			func(t *scene, a []string) string { return expectText(t, a[0], a[1], a[2], a[3]) }),
+		on("expect FILE in volume VOLUME of pod POD owned by OWNER with mode MODE",
+			func(t *scene, a []string) string { return expectOwner(t, a[0], a[1], a[2], a[3], a[4]) }),
 		on("expect no FILE in volume VOLUME of pod POD",
 			func(t *scene, a []string) string { return expectNoFile(t, a[0], a[1], a[2]) }),
 		on("expect volume VOLUME of pod POD STANDING",
@@ -223,8 +227,8 @@ func apply(t *workload.Scene, name, version string) string {
 }
 
 // changeDriver has a driver stage or not: what its volumes' ladders are changes as if their objects were edited.
-func changeDriver(t *workload.Scene, name string, staging bool, overlap string) string {
-	t.W.ChangeDriver(name, staging, workload.Duration(overlap))
+func changeDriver(t *workload.Scene, name, overlap string, change func(is *sim.Personality)) string {
+	t.W.ChangeDriver(name, workload.Duration(overlap), change)
 	t.R.IsEdited = true
 	return ""
 }

@@ -32,10 +32,18 @@ func driverActions() []workload.Action {
 			t.W.UpgradeDriver(a[0], workload.Duration(a[1]))
 			return ""
 		}),
-		on("upgrade driver DRIVER for TIME without staging",
-			func(t *scene, a []string) string { return changeDriver(t, a[0], false, a[1]) }),
-		on("upgrade driver DRIVER for TIME with staging",
-			func(t *scene, a []string) string { return changeDriver(t, a[0], true, a[1]) }),
+		on("upgrade driver DRIVER for TIME without staging", func(t *scene, a []string) string {
+			return changeDriver(t, a[0], a[1], func(is *sim.Personality) { is.Staging = false })
+		}),
+		on("upgrade driver DRIVER for TIME with staging", func(t *scene, a []string) string {
+			return changeDriver(t, a[0], a[1], func(is *sim.Personality) { is.Staging = true })
+		}),
+		on("upgrade driver DRIVER for TIME without mount-group", func(t *scene, a []string) string {
+			return changeDriver(t, a[0], a[1], func(is *sim.Personality) { is.MountGroup = false })
+		}),
+		on("upgrade driver DRIVER for TIME with mount-group", func(t *scene, a []string) string {
+			return changeDriver(t, a[0], a[1], func(is *sim.Personality) { is.MountGroup = true })
+		}),
 		on("lose socket of driver DRIVER", func(t *scene, a []string) string { t.W.LoseSocket(a[0]); return "" }),
 		on("make socket of driver DRIVER", func(t *scene, a []string) string { t.W.FindSocket(a[0]); return "" }),
 		on("panic after METHOD", func(t *scene, a []string) string { t.W.SetTrap(a[0]); return "" }),

@@ -155,20 +155,7 @@ func begin(g *workload.Workload) {
 		Attach: g.Pick("workload.nodes", "", 0, 7, 1) == 1,
 	}
 	driver(g, "disk.example", disk)
-	file := [...]sim.Personality{
-		{Staging: true, Checks: true},
-		{},
-		{BlockDevice: true},
-	}[g.Pick("workload.kind", "file.example", 0, 2, 2, 1)]
-	switch g.Pick("workload.server", "file.example", 0, 10, 1, 1) {
-	case 1:
-		file = sim.Personality{Staging: true, Checks: true, Network: true}
-	case 2:
-		file = sim.Personality{Network: true}
-	}
-	file.Attach = file.Staging && g.Setup.Volumes > cases.OneVolume &&
-		g.Pick("workload.nodes", "file.example", 0, 4, 1) == 1
-	file = driver(g, "file.example", file)
+	file := driver(g, "file.example", fileDriver(g))
 	for i := range g.Setup.Volumes {
 		v := world.VolumeAt(i)
 		w.AddVolume(v.Driver, v.Handle)
@@ -190,7 +177,7 @@ func begin(g *workload.Workload) {
 	g.IsTold = g.Pick("workload.told", "file.example", 0, 1, 1) == 1
 	g.R.Give(g.Stock.Objects(world.Cluster{
 		Volumes: g.Setup.Volumes, IsTold: g.IsTold, DiskAttaches: disk.Attach, FileAttaches: file.Attach,
-		Persists: g.IsPersistent, Renews: g.Renews(&file),
+		Persists: g.IsPersistent, Renews: g.Renews(&file), HasGroups: g.HasGroups,
 	})...)
 	for i := range g.Setup.Volumes {
 		dealings.Attaches(g.R, world.VolumeAt(i).Driver, world.VolumeAt(i).Handle)
@@ -221,6 +208,26 @@ func begin(g *workload.Workload) {
 	}
 }
 
+// fileDriver draws what driver file.example is.
+func fileDriver(g *workload.Workload) sim.Personality {
+	file := [...]sim.Personality{
+		{Staging: true, Checks: true},
+		{},
+		{BlockDevice: true},
+	}[g.Pick("workload.kind", "file.example", 0, 2, 2, 1)]
+	switch g.Pick("workload.server", "file.example", 0, 10, 1, 1) {
+	case 1:
+		file = sim.Personality{Staging: true, Checks: true, Network: true}
+	case 2:
+		file = sim.Personality{Network: true}
+	}
+	g.HasGroups = g.Pick("workload.groups", "", 0, 4, 1) == 1
+	file.MountGroup = g.HasGroups && g.Pick("workload.groups", "file.example", 0, 1, 1) == 1
+	file.Attach = file.Staging && g.Setup.Volumes > cases.OneVolume &&
+		g.Pick("workload.nodes", "file.example", 0, 4, 1) == 1
+	return file
+}
+
 // driver installs a driver, with manners that are drawn, configures the engine for it, and returns how it is.
 func driver(g *workload.Workload, name string, kind sim.Personality) sim.Personality {
 	kind.Stats = g.R.Cfg.MeasureEvery > 0
@@ -249,6 +256,7 @@ func plan(g *workload.Workload, i int, name string) {
 	}
 	g.RenamesInline(i, name)
 	g.PlanRooms(i, name)
+	g.PlanGroup(i, name)
 	g.PlanFiles(i, name)
 	g.PlanVandals(i, name)
 	window := cases.Chaos / cases.Slots

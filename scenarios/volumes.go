@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/volnode/volnode/engine/plugin"
@@ -107,6 +108,38 @@ func write(t *workload.Scene, file, volume, name string) string {
 		t.W.WriteFile(u.Path+"/"+file, []byte(file))
 	}
 	return why
+}
+
+// give is what a container does with a volume that is its own.
+func give(t *workload.Scene, volume, name, owner, mode string) string {
+	u, why := t.Container(volume, name)
+	if why != "" {
+		return why
+	}
+	var uid, gid int
+	var is uint32
+	_, _ = fmt.Sscanf(owner+" "+mode, "%d:%d %o", &uid, &gid, &is) // the language has looked at them
+	if errno := t.W.Give(u.Path, uid, gid, is); errno != 0 {
+		return u.Path + ": " + errno.Error()
+	}
+	return ""
+}
+
+// expectOwner looks at a file of a volume, all links followed, or at the volume itself, ".".
+func expectOwner(t *workload.Scene, file, volume, name, owner, mode string) string {
+	u, why := t.Use(volume, name)
+	if why != "" {
+		return why
+	}
+	at, there := t.W.Found(path.Join(u.Path, file))
+	if !there {
+		return path.Join(u.Path, file) + " leads nowhere"
+	}
+	is := fmt.Sprintf("%d:%d with mode %04o", at.UID, at.GID, at.Mode)
+	if is != fmt.Sprintf("%s with mode %04s", owner, mode) {
+		return path.Join(u.Path, file) + " is owned by " + is
+	}
+	return ""
 }
 
 // bind is what a privileged container does, and leaves behind: a mount of the host below its volume.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/volnode/volnode/e2e/csidriver"
 )
@@ -64,6 +65,11 @@ func Pod(name, uid string, volumes ...string) string {
 		text += fmt.Sprintf("  - name: %s\n    %s\n", volumes[i], volumes[i+1])
 	}
 	return text
+}
+
+// InGroup is the manifest of a pod with an fsGroup.
+func InGroup(group int, pod string) string {
+	return strings.Replace(pod, "spec:\n", fmt.Sprintf("spec:\n  securityContext: {fsGroup: %d}\n", group), 1)
 }
 
 // Claim is the source of a volume that is a claim.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/volnode/volnode/e2e/csidriver"
 	"github.com/volnode/volnode/e2e/host"
@@ -40,6 +41,7 @@ const (
 	tools, toolsUID   = "pod/default/tools", "3f0e1d5c-0000-4000-8000-000000000007"  // has the files of an image
 	store, storeUID   = "pod/default/store", "3f0e1d5c-0000-4000-8000-000000000008"  // has a disk that was blank
 	volume            = "vol-1"
+	group             = 2000 // of the files of cache, config and keys
 )
 
 // objects are the ConfigMap and the Secret. With each text they have another name, too.
@@ -73,10 +75,10 @@ func node(t *testing.T) *host.Host {
 
 // Pods apart, so that no two rungs share a directory: what is called does not depend on which of them comes first.
 func applyPods(h *host.Host) {
-	pods := host.Pod("web", webUID, "data", host.Claim("data")) + "---\n" + host.Pod("cache", cacheUID, "scratch",
-		"emptyDir: {}")
-	pods += "---\n" + host.Pod("config", configUID, "files", "configMap: {name: app}") +
-		"---\n" + host.Pod("keys", keysUID, "files", "secret: {secretName: app}") +
+	pods := host.Pod("web", webUID, "data", host.Claim("data")) + "---\n" +
+		host.InGroup(group, host.Pod("cache", cacheUID, "scratch", "emptyDir: {}"))
+	pods += "---\n" + host.InGroup(group, host.Pod("config", configUID, "files", "configMap: {name: app}")) +
+		"---\n" + host.InGroup(group, host.Pod("keys", keysUID, "files", "secret: {secretName: app}")) +
 		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk")) +
 		"---\n" + host.Pod("tools", toolsUID, "bin", "image: {reference: 'tools:v1'}") +
 		"---\n" + host.Pod("store", storeUID, "device", host.Claim("device"))
@@ -99,6 +101,7 @@ func ready(h *host.Host) {
 	for _, pod := range pods() {
 		h.Wait(pod, "ready")
 	}
+	requireGroup(h, scratch(h))
 }
 
 func target(h *host.Host) string {
@@ -147,7 +150,15 @@ func requireFiles(h *host.Host, texts ...string) {
 		require.Contains(h.T, texts, string(is))
 		requireContent(h.T, filepath.Join(dir, "of-"+string(is)), "y")
 		requireContent(h.T, filepath.Join(dir, "same"), "x")
+		requireGroup(h, filepath.Join(dir, "same"))
 	}
+}
+
+// requireGroup checks that a file is of the group of its pod.
+func requireGroup(h *host.Host, path string) {
+	var st unix.Stat_t
+	require.NoError(h.T, unix.Stat(path, &st))
+	require.Equal(h.T, group, int(st.Gid), path)
 }
 
 // former and changed are what objects hold.

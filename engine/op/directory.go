@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,9 @@ type Directory struct {
 	Path string
 	Stop string // directories above Path that are left empty are removed up to this one, itself excluded
 	Mode uint32 // of the directory, and of the root of what is mounted there
+	// Group is that of the pod's files, "" for none. The directory is of it, and has the set-group-ID bit: so is all
+	// that is made below (inode(7), K:G102).
+	Group string
 	// Source marks filesystems in memory as ours, in the mount table, across restarts.
 	Source   string
 	InMemory bool
@@ -32,13 +36,15 @@ func (d Directory) owns(o core.Op, m hal.Mount) bool {
 // may have made directories, so it is Unknown: what it has made goes again if nobody wants it any more.
 func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bool) {
 	c := Call(o)
-	if err := Mkdirs(h, c, d.Path, d.Mode); err != nil {
+	if err := Mkdirs(h, c, d.Path, d.MakeMode()); err != nil {
 		return seen, Unknown(err.Error()), false
 	}
+	furnish := d.give
 	if d.InMemory {
-		if err := d.mount(h, c); err != nil {
-			return seen, Unknown(err.Error()), false
-		}
+		furnish = d.mount
+	}
+	if err := furnish(h, c); err != nil {
+		return seen, Unknown(err.Error()), false
 	}
 	seen, err := Inspect(h, c, d.Path)
 	if err != nil {
@@ -54,6 +60,38 @@ func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bo
 	return seen, core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}, true
 }
 
+// MakeMode is the mode that the directory is made with.
+func (d Directory) MakeMode() uint32 {
+	if d.Group != "" {
+		return d.Mode | setGroupID
+	}
+	return d.Mode
+}
+
+// setGroupID is S_ISGID.
+const setGroupID = 0o2000
+
+// give gives a directory that is as it was made to the group. What a pod has made of it since, it keeps.
+func (d Directory) give(h *hal.Host, c hal.Call) error {
+	group := GroupID(d.Group)
+	if group <= 0 {
+		return nil
+	}
+	is, err := h.Tree.Stat(c, d.Path)
+	if err != nil || is.Type != hal.TypeDirectory || is.Mode != d.MakeMode() || is.UID != 0 || is.GID != 0 {
+		return err
+	}
+	return h.Tree.Chown(c, d.Path, -1, group)
+}
+
+// GroupID is the number of a group, -1 if it is none.
+func GroupID(group string) int {
+	if id, err := strconv.ParseInt(group, 10, 32); err == nil && id >= 0 {
+		return int(id)
+	}
+	return -1
+}
+
 // mount mounts the filesystem in memory, unless something is mounted: ours or not, the inspection that follows tells.
 func (d Directory) mount(h *hal.Host, c hal.Call) error {
 	seen, err := Inspect(h, c, d.Path)
@@ -63,7 +101,10 @@ func (d Directory) mount(h *hal.Host, c hal.Call) error {
 	if _, mounted := seen.Top(); mounted {
 		return nil
 	}
-	options := []hal.Option{{Key: "mode", Value: fmt.Sprintf("%04o", d.Mode)}}
+	options := []hal.Option{{Key: "mode", Value: fmt.Sprintf("%04o", d.MakeMode())}}
+	if d.Group != "" {
+		options = append(options, hal.Option{Key: "gid", Value: d.Group})
+	}
 	if d.Size != "" {
 		options = append(options, hal.Option{Key: "size", Value: d.Size})
 	}

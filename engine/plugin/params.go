@@ -22,6 +22,8 @@ const (
 	ParamPod = "pod"
 	// ParamGroup is the group that the volume's driver gives its files to, in decimal; "" for whichever.
 	ParamGroup = "mountGroup"
+	// ParamFSGroup is the group that volnode gives the files of the volume to, in decimal; "" for none.
+	ParamFSGroup = "fsGroup"
 	// ParamSecret and ParamOtherSecret are namespace/name of the volume's Secrets. A driver may quote both.
 	ParamSecret      = "secret"
 	ParamOtherSecret = "otherSecret"

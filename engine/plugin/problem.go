@@ -3,7 +3,9 @@ package plugin
 import (
 	"fmt"
 	"iter"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +68,18 @@ func (v Volume) WantsOwnership() *Problem {
 			v.Spec.Name, *c.FSGroup)
 	}
 	return v.WantsContext()
+}
+
+// Group is the group that the files of the pod's volumes are to be given to, "" for none.
+func (v Volume) Group() (string, *Problem) {
+	c := v.Pod.Spec.SecurityContext
+	if c == nil || c.FSGroup == nil {
+		return "", nil
+	}
+	if *c.FSGroup < 0 || *c.FSGroup > math.MaxInt32 {
+		return "", Problemf("spec.securityContext.fsGroup", "%d is not between 0 and %d", *c.FSGroup, math.MaxInt32)
+	}
+	return strconv.FormatInt(*c.FSGroup, 10), nil
 }
 
 // WantsContext is the SELinux part of [Volume.WantsOwnership].

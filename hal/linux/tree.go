@@ -326,7 +326,8 @@ func statFD(fd int) (hal.Info, error) {
 	}
 	return hal.Info{
 		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777,
-		UID: st.Uid, GID: st.Gid, Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id),
+		UID: st.Uid, GID: st.Gid, Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st),
+		Mount:      hal.MountID(st.Mnt_id),
 		Changed:    unix.TimespecToNsec(unix.Timespec{Sec: st.Ctime.Sec, Nsec: int64(st.Ctime.Nsec)}),
 		MountPoint: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
 	}, nil

@@ -279,7 +279,7 @@ func (w *World) Found(path string) (hal.Info, bool) {
 	}
 	info := hal.Info{
 		Type: at.n.kind, Inode: at.n.inode, Mode: at.n.mode, UID: at.n.uid, GID: at.n.gid, Device: at.n.sb.dev,
-		Mount: at.m.id,
+		Mount: at.m.id, Born: at.n.born(),
 	}
 	if at.n.file != nil {
 		info.Size = at.n.file.size

@@ -81,13 +81,12 @@ func (w *World) UpgradeDriver(name string, overlap time.Duration) {
 	w.upgrade(old, w.versionOf(old, strconv.Itoa(old.versions)), overlap)
 }
 
-// ChangeDriver is UpgradeDriver to a version that has STAGE_UNSTAGE_VOLUME or has not, and is as the old one in all
-// else.
-func (w *World) ChangeDriver(name string, staging bool, overlap time.Duration) {
+// ChangeDriver is UpgradeDriver to a version that is as the old one but for what change changes.
+func (w *World) ChangeDriver(name string, overlap time.Duration, change func(is *Personality)) {
 	old := w.mustDriver(name)
 	old.versions++
 	is := old.is
-	is.Staging = staging
+	change(&is)
 	w.upgrade(old, is, overlap)
 }
 

@@ -40,6 +40,18 @@ func (w *World) ReplaceDir(path, aside string) syscall.Errno {
 	return 0
 }
 
+// Give gives what a path leads to, links followed, to a user and a group with a mode, as a container may do with what
+// is its own.
+func (w *World) Give(path string, uid, gid int, mode uint32) syscall.Errno {
+	at, _, errno := w.look(path, walkAll)
+	if errno != 0 {
+		return errno
+	}
+	w.chown(actor{}, at.n, path, uid, gid)
+	at.n.mode = mode
+	return 0
+}
+
 // denial is a directory that can't be listed, or a file that can't be read, though it is there.
 type denial struct {
 	path  string

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -376,14 +375,10 @@ func ofGroups(r *world.Run, is world.Traits, pod *corev1.Pod, yield func(asked) 
 		if mount == nil || !is.MountGroup {
 			return yield(a)
 		}
-		groups := []string{GroupOf(pod)}
+		groups := []string{world.GroupOf(pod)}
 		if groups[0] == "" {
-			for _, name := range namesOf(r, "pod ") {
-				for _, n := range r.News[name] {
-					if other, isPod := n.Object.(*corev1.Pod); isPod {
-						groups = append(groups, GroupOf(other))
-					}
-				}
+			for _, other := range r.Pods { // the stage may be there since one that is gone
+				groups = append(groups, other.Groups...)
 			}
 		}
 		for _, group := range groups {
@@ -402,19 +397,11 @@ func ofGroups(r *world.Run, is world.Traits, pod *corev1.Pod, yield func(asked) 
 	}
 }
 
-// GroupOf is the group that a pod wants its files to be of, "" for none.
-func GroupOf(pod *corev1.Pod) string {
-	if pod == nil || pod.Spec.SecurityContext == nil || pod.Spec.SecurityContext.FSGroup == nil {
-		return ""
-	}
-	return strconv.FormatInt(*pod.Spec.SecurityContext.FSGroup, 10)
-}
-
 // ofAnotherGroup is the group that the files of a staged volume were given to, if its pod wants another one.
 func ofAnotherGroup(r *world.Run, p *world.Pod, u world.Use) (string, bool) {
-	group := GroupOf(p.Object)
-	if group == "" || u.Driver == "" || u.Raw || !slices.ContainsFunc(r.Traits[u.Driver],
-		func(is world.Traits) bool { return is.MountGroup && is.Staging }) {
+	group := world.GroupOf(p.Object)
+	if group == "" || u.Driver == "" || u.Raw || len(r.Traits[u.Driver]) == 0 || slices.ContainsFunc(r.Traits[u.Driver],
+		func(is world.Traits) bool { return !is.MountGroup || !is.Staging }) {
 		return "", false
 	}
 	staged := r.W.Staged()

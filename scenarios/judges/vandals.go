@@ -38,16 +38,27 @@ func madeRight(r *world.Run, e *sim.Effect) {
 	if !there || kind != hal.TypeDirectory {
 		return
 	}
-	want := uint32(op.ParentMode)
+	want, isRight := uint32(op.ParentMode), func(want uint32) bool { return mode == want }
 	if m, isWithin := world.DirectoryAt(e.Path); isWithin {
 		return // it is a part of what a volume holds
 	} else if m != nil {
 		want = m.Mode
+		if m.IsGiven {
+			isRight = func(want uint32) bool { return isRightOf(r, e.Path, want, mode) }
+		}
 	}
 	r.Judges("S29")
-	if mode != want {
+	if !isRight(want) {
 		r.Fail("S29", "made", e.Path, fmt.Sprintf("%s is made with the mode %#o, not %#o", e.Path, mode, want))
 	}
+}
+
+// isRightOf reports whether mode is that of a directory which is given to the group of its pod, by some version of it.
+func isRightOf(r *world.Run, at string, want, mode uint32) bool {
+	i := slices.IndexFunc(r.Pods, func(p *world.Pod) bool { return world.Below(at, lang.RootDir+"/pods/"+string(p.Uid)) })
+	return i < 0 && mode == want || i >= 0 && slices.ContainsFunc(r.Pods[i].Groups, func(group string) bool {
+		return mode == world.ModeOf(want, group)
+	})
 }
 
 // wipes notes that an inline volume goes, and its data with it, by a call of which only a journal knew that was lost,

@@ -193,6 +193,8 @@ func (p *parser) means(part string, words []string, at int) error {
 		if strings.Contains(word, "/") {
 			return p.errorf("%q is no name of a file in a volume; write one without a slash", word)
 		}
+	case "OWNER", "MODE":
+		return p.isAttribute(part, word)
 	case "SHARE":
 		if !strings.Contains(word, ":/") {
 			return p.errorf("%q is no export of a server; write it like nas:/data", word)
@@ -350,4 +352,20 @@ func match(pattern []string, words []string) ([]string, bool) {
 		}
 	}
 	return args, true
+}
+
+// isAttribute says why a word is no owner, or no mode, of a file.
+func (p *parser) isAttribute(part, word string) error {
+	if part == "MODE" {
+		if _, err := strconv.ParseUint(word, 8, 12); err != nil {
+			return p.errorf("%q is no mode; write it like 0640", word)
+		}
+		return nil
+	}
+	user, group, _ := strings.Cut(word, ":")
+	_, err := strconv.ParseUint(user, 10, 31)
+	if _, groupErr := strconv.ParseUint(group, 10, 31); err != nil || groupErr != nil {
+		return p.errorf("%q is no user and group; write their numbers, like 0:2000", word)
+	}
+	return nil
 }

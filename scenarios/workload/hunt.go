@@ -117,6 +117,7 @@ type Workload struct {
 	IsTold bool            // both drivers are told of pods, and so of inline volumes
 
 	IsPersistent bool // sources besides CSI have PersistentVolumes
+	HasGroups    bool // pods may want their files to be of a group
 }
 
 // Pick draws from weights; the first is what happens if nothing does.
@@ -167,6 +168,7 @@ func (g *Workload) Apply(i int) {
 func (g *Workload) manners(i int) {
 	p := g.Current(i)
 	p.IsPinned = i&1 == 1
+	p.Takes = p.Takes || g.HasGroups && g.Pick("workload.takes", p.Name, 0, 3, 1) == 1
 	if p.Writer == nil && g.Pick("workload.writes", p.Name, 0, 4, 1) == 1 {
 		p.Writer = &world.Writer{}
 	}

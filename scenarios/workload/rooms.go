@@ -3,6 +3,7 @@ package workload
 import (
 	"slices"
 
+	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/world"
 )
 
@@ -22,6 +23,30 @@ func (g *Workload) PlanRooms(i int, name string) {
 		if s.Chosen[n] != 0 && len(m.Harms) > 0 {
 			g.planHarm(i, name, m)
 		}
+	}
+}
+
+// groups are those of pods' files. To root's they are given like to any other.
+var groups = [...]uint16{0, 2000, 2001}
+
+// PlanGroup draws which group the files of pod i are to be of, and when that is edited.
+func (g *Workload) PlanGroup(i int, name string) {
+	s := &g.Pods[i]
+	isRefused := func(m *world.Room) bool { return m.IsOfNoGroup && s.Chosen[slices.Index(world.Rooms, m)] != 0 }
+	if !g.HasGroups || slices.ContainsFunc(world.Rooms, isRefused) {
+		return
+	}
+	s.Group = groups[g.Pick("workload.group", name, 0, 1, 2, 1)]
+	if g.Pick("workload.group-edit", name, 0, 3, 1) == 1 {
+		to := groups[g.Pick("workload.group", name, 1, 1, 1, 1)]
+		g.At(g.Time("workload.group-time", name, 0, cases.Chaos), name, func() {
+			if p := g.Current(i); p != nil && p.IsWanted && !p.IsLeaving {
+				s.Group = to
+				s.Edits++
+				g.Apply(i)
+				p.IsSteady = false
+			}
+		})
 	}
 }
 

@@ -319,4 +319,6 @@ type Cluster struct {
 	Persists                   bool // sources besides CSI have PersistentVolumes
 
 	Renews bool // file.example wants its publishes repeated
+	// HasGroups: pods may want their files to be of a group. What the drivers mount is not given to it.
+	HasGroups bool
 }

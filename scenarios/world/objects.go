@@ -81,9 +81,10 @@ type Shape struct {
 	Edited     [mostRooms]uint8 // by Rooms, what somebody has edited that of Rare to
 	ReadOnly   bool             // its first volume
 	Edits      uint8
-	Inline     bool // it has an inline volume
-	Otherwise  bool // of the other driver
-	Disguised  bool // called like the PersistentVolume of its first volume, in place of that
+	Inline     bool   // it has an inline volume
+	Otherwise  bool   // of the other driver
+	Group      uint16 // its fsGroup, 0 for none
+	Disguised  bool   // called like the PersistentVolume of its first volume, in place of that
 }
 
 const (
@@ -109,6 +110,11 @@ func modeOf(i int) ([]corev1.PersistentVolumeAccessMode, *corev1.PersistentVolum
 func ClusterOfHunts(of Cluster) []any {
 	var all []any
 	no, yes := false, true
+	var policy *storagev1.FSGroupPolicy
+	if of.HasGroups {
+		none := storagev1.NoneFSGroupPolicy
+		policy = &none
+	}
 	for _, name := range []string{"disk.example", "file.example"} {
 		info := &no
 		if name == "disk.example" || of.IsTold {
@@ -120,7 +126,7 @@ func ClusterOfHunts(of Cluster) []any {
 			TypeMeta:   metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"},
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: storagev1.CSIDriverSpec{
-				AttachRequired: &attaches, PodInfoOnMount: info, RequiresRepublish: &renews,
+				AttachRequired: &attaches, PodInfoOnMount: info, RequiresRepublish: &renews, FSGroupPolicy: policy,
 				VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 					storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 				},
@@ -308,7 +314,7 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 
 // podObject is the pod of a shape, without volumes.
 func (s *Shape) podObject() *corev1.Pod {
-	return &corev1.Pod{
+	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: s.name(), UID: types.UID(s.uid()), ResourceVersion: fmt.Sprint(s.Edits + 1),
@@ -319,6 +325,11 @@ func (s *Shape) podObject() *corev1.Pod {
 			Containers: []corev1.Container{{Name: "app", Image: "app"}},
 		},
 	}
+	if s.Group != 0 {
+		group := int64(s.Group)
+		p.Spec.SecurityContext = &corev1.PodSecurityContext{FSGroup: &group}
+	}
+	return p
 }
 
 // UseOf is how the containers of a pod use a volume. pv is nil if it is no claim.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,8 @@ type Pod struct {
 	Told      *corev1.Pod
 	Release   []func() // what its containers hold open
 	Writer    *Writer  // nil if its containers write nothing
+	Takes     bool     // its containers give its emptyDirs to a user and a group of their own, as many images do
+	Groups    []string // that its versions want its files to be of, "" for none
 	Stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
 	// the life of the agent that was told that its containers have ended, since it was told of the pod
 	FreedIn uint32
@@ -80,6 +83,22 @@ func (u *Use) Upon() string {
 	return ""
 }
 
+// GroupOf is the group that a pod wants its files to be of, "" for none.
+func GroupOf(pod *corev1.Pod) string {
+	if pod == nil || pod.Spec.SecurityContext == nil || pod.Spec.SecurityContext.FSGroup == nil {
+		return ""
+	}
+	return strconv.FormatInt(*pod.Spec.SecurityContext.FSGroup, 10)
+}
+
+// ModeOf is the mode of a directory of a volume that is given to a group, if there is one (K:G102).
+func ModeOf(mode uint32, group string) uint32 {
+	if group == "" {
+		return mode
+	}
+	return mode | 0o2000
+}
+
 // Register makes the world know a pod by its uid.
 func (r *Run) Register(object *corev1.Pod, uses []Use) *Pod {
 	p := r.ByUID[core.PodUID(object.UID)]
@@ -90,6 +109,9 @@ func (r *Run) Register(object *corev1.Pod, uses []Use) *Pod {
 		}
 		r.Pods = append(r.Pods, p)
 		r.ByUID[p.Uid] = p
+	}
+	if group := GroupOf(object); !slices.Contains(p.Groups, group) {
+		p.Groups = append(p.Groups, group)
 	}
 	p.Name, p.Object, p.Uses = object.Namespace+"/"+object.Name, object, uses
 	return p

@@ -39,6 +39,10 @@ type Room struct {
 	Path func(uid, volume string) string
 	// Mode is that of a volume's directory; 0 if it is as those above.
 	Mode uint32
+	// IsGiven: it is of the group of the pod's files, with the set-group-ID bit.
+	IsGiven bool
+	// IsOfNoGroup: the agent refuses its volumes to a pod that wants its files to be of a group.
+	IsOfNoGroup bool
 	// Use is how containers use a volume of a source that has no Path, or of which more is to be said; false if that
 	// can't be told. nil is the path alone.
 	Use func(v Claimed) (Use, bool)

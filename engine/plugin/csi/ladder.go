@@ -1,8 +1,6 @@
 package csi
 
 import (
-	"math"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -302,15 +300,10 @@ func finish(v plugin.Volume, w wish, field func(string) string) (_ wish, p *plug
 // groupOf is the group of the pod, for a driver that gives its files to one (VOLUME_MOUNT_GROUP), whatever the policy
 // of its object says (K:G29).
 func groupOf(v plugin.Volume, w wish) (string, *plugin.Problem) {
-	c := v.Pod.Spec.SecurityContext
-	if c == nil || c.FSGroup == nil || w.block || !v.Driver.VolumeMountGroup {
+	if w.block || !v.Driver.VolumeMountGroup {
 		return "", nil
 	}
-	if *c.FSGroup < 0 || *c.FSGroup > math.MaxInt32 {
-		return "", plugin.Problemf("spec.securityContext.fsGroup", "%d is not between 0 and %d", *c.FSGroup,
-			math.MaxInt32)
-	}
-	return strconv.FormatInt(*c.FSGroup, 10), nil
+	return v.Group()
 }
 
 func badFSType(field func(string) string, fsType string) *plugin.Problem {

@@ -79,11 +79,19 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, plugin.Problemf(v.Field(".emptyDir.medium"),
 			"%q is not supported; use Memory, or leave it out for the disk", src.Medium)
 	}
-	if p := v.WantsOwnership(); p != nil {
+	group, p := v.Group()
+	if p == nil {
+		p = v.WantsContext()
+	}
+	if p != nil {
 		return nil, p
 	}
 	place := plugin.EmptyDirPlace(v.Root, string(v.Pod.UID), v.Spec.Name)
-	return append(to, rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)), nil
+	r := rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)
+	if group != "" { // what is in use keeps its group until it is made again
+		r.Want = slices.Insert(r.Want, 0, core.Param{Name: plugin.ParamFSGroup, Value: group})
+	}
+	return append(to, r), nil
 }
 
 // memoryOf is how much memory the containers of a pod may use together, in bytes; 0 if not all of them say. What is in

@@ -1,6 +1,7 @@
 package emptydir
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -55,6 +56,38 @@ func modeOfDirectory(medium string) uint32 {
 	setUp(n.HAL(), opOf(medium, ""))
 	n.World.UnmountTop(dir) // if there is one
 	return n.Mode(dir)
+}
+
+// A directory is given to the group of its pod by who finds it as it was made, be it by a life that has died.
+func TestADirectoryIsGivenOnce(t *testing.T) {
+	of := func(group string) core.Op {
+		o := opOf("", "")
+		o.Params = append([]core.Param{{Name: plugin.ParamFSGroup, Value: group}}, o.Params...)
+		return o
+	}
+	n := plugintest.New("/r/pods")
+	owner := func() string {
+		is, there := n.World.Found(dir)
+		require.True(t, there)
+		return fmt.Sprintf("%d:%d %04o", is.UID, is.GID, is.Mode)
+	}
+	n.Fail["chown "+dir] = plugintest.Errno("chown", dir, syscall.EIO)
+	require.Equal(t, hal.Unknown, setUp(n.HAL(), of("2000")).Outcome)
+	require.Equal(t, "0:0 2777", owner())
+	clear(n.Fail)
+	require.Equal(t, hal.Done, setUp(n.HAL(), of("2000")).Outcome)
+	require.Equal(t, "0:2000 2777", owner())
+	require.Equal(t, hal.Done, setUp(n.HAL(), of("3000")).Outcome)
+	require.Equal(t, "0:2000 2777", owner(), "it is in use")
+	for _, own := range []string{"999:0 2777", "0:0 2770", "999:999 0700"} {
+		var uid, gid int
+		var mode uint32
+		_, err := fmt.Sscanf(own, "%d:%d %o", &uid, &gid, &mode)
+		require.NoError(t, err)
+		require.Zero(t, n.World.Give(dir, uid, gid, mode))
+		require.Equal(t, hal.Done, setUp(n.HAL(), of("2000")).Outcome)
+		require.Equal(t, own, owner(), "a container has made it its own")
+	}
 }
 
 func TestADirectoryThatGoesWhileItIsMadeIsNotUp(t *testing.T) {

@@ -142,7 +142,11 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 	if v.Block {
 		return nil, plugin.Problemf(v.Field("."+s.name), "can't be a raw block device; use it in volumeMounts")
 	}
-	if p := v.WantsOwnership(); p != nil {
+	group, p := v.Group()
+	if p == nil {
+		p = v.WantsContext()
+	}
+	if p != nil {
 		return nil, p
 	}
 	of := s.of(&v.Spec.VolumeSource)
@@ -165,8 +169,9 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 	return append(to, core.Rung{
 		Key: hal.Key(string(s.kind) + "/" + string(v.Pod.UID) + "/" + v.Spec.Name), Kind: s.kind,
 		Pod: core.PodUID(v.Pod.UID),
-		Want: append(make([]core.Param, 0, 8), // one is who the pod is
+		Want: append(make([]core.Param, 0, 9), // one is who the pod is
 			core.Param{Name: paramFiles, Value: string(files), OnChange: core.OnChangeRefresh},
+			core.Param{Name: plugin.ParamFSGroup, Value: group, OnChange: core.OnChangeRefresh},
 			core.Param{Name: paramMedium, Value: s.medium, OnChange: core.OnChangeRebuild},
 			core.Param{Name: paramName, Value: v.Pod.Name},
 			core.Param{Name: paramNamespace, Value: v.Pod.Namespace, OnChange: core.OnChangeRefresh},

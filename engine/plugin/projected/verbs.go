@@ -25,6 +25,7 @@ func directory(o core.Op) (d op.Directory, r core.Result, ok bool) {
 	d = op.Directory{
 		Path: core.Value(o.Params, plugin.ParamPath), Stop: core.Value(o.Params, plugin.ParamStop), Mode: 0o755,
 		Source: "volnode-" + string(o.Kind), InMemory: core.Value(o.Params, paramMedium) == memory,
+		Group: core.Value(o.Params, plugin.ParamFSGroup),
 	}
 	if d.Path == "" {
 		return d, op.NotDone("the record of " + string(o.Key) + " has no " + plugin.ParamPath), false
@@ -51,7 +52,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if !ok {
 		return r
 	}
-	w := writer{h: h, c: op.Call(o), dir: d.Path}
+	w := writer{h: h, c: op.Call(o), dir: d.Path, mode: d.MakeMode(), group: max(0, op.GroupID(d.Group))}
 	if top, mounted := seen.Top(); mounted {
 		w.c.Inside = hal.Inside{Path: d.Path, ID: top.ID}
 	}
@@ -133,8 +134,10 @@ func collect(h *hal.Host, o core.Op) (files map[string]file, why string) {
 			return nil, r.kind + " " + name + " " + why
 		}
 	}
-	paths := slices.Sorted(maps.Keys(files))
-	for _, at := range paths {
+	for _, at := range slices.Sorted(maps.Keys(files)) {
+		if core.Value(o.Params, plugin.ParamFSGroup) != "" { // the owner and the group read it (K:G102)
+			files[at] = file{files[at].data, files[at].mode | 0o440}
+		}
 		for i := strings.IndexByte(at, '/'); i >= 0; {
 			if _, is := files[at[:i]]; is {
 				return nil, fmt.Sprintf("%.100q would be a file and a directory; give one of the two another path", at[:i])

@@ -35,12 +35,18 @@ type writer struct {
 	h   *hal.Host
 	c   hal.Call
 	dir string
+	// mode is of directories. With the set-group-ID bit what is made in one is of its group.
+	mode  uint32
+	group int // of all of it
 }
 
 // write makes the volume show files. After an error it shows what it showed before, or files. short is what is left of
 // earlier contents and could not be removed, for people.
 func (w writer) write(files map[string]file) (short string, err error) {
 	entries, err := w.h.Tree.List(w.c, w.dir)
+	if err == nil {
+		err = w.give(w.dir)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -72,6 +78,15 @@ func (w writer) write(files map[string]file) (short string, err error) {
 	return short, nil
 }
 
+// give gives a directory to the group.
+func (w writer) give(dir string) error {
+	is, err := w.h.Tree.Stat(w.c, dir)
+	if err != nil || is.GID == uint32(w.group) {
+		return err
+	}
+	return w.h.Tree.Chown(w.c, dir, -1, w.group)
+}
+
 // isDirectoryName: a name is of a directory of files, the kubelet's or ours.
 func isDirectoryName(name string) bool {
 	rest, is := strings.CutPrefix(name, own)
@@ -98,14 +113,19 @@ func (w writer) writeNew(entries []hal.Entry, files map[string]file) (name strin
 	}
 	name = own + strconv.Itoa(last+1)
 	dir := w.dir + "/" + name
-	if err := w.h.Tree.Mkdir(w.c, dir, 0o755); err != nil {
+	if err := w.h.Tree.Mkdir(w.c, dir, w.mode); err != nil {
 		return "", err
+	}
+	if w.group != 0 { // w.dir is of it, and need not have the set-group-ID bit
+		if err := w.give(dir); err != nil {
+			return "", err
+		}
 	}
 	made := []string{dir}
 	for _, at := range slices.Sorted(maps.Keys(files)) {
 		for i, c := range at {
 			if sub := dir + "/" + at[:i]; c == '/' && !slices.Contains(made, sub) {
-				if err := w.h.Tree.Mkdir(w.c, sub, 0o755); err != nil {
+				if err := w.h.Tree.Mkdir(w.c, sub, w.mode); err != nil {
 					return "", err
 				}
 				made = append(made, sub)
@@ -119,8 +139,8 @@ func (w writer) writeNew(entries []hal.Entry, files map[string]file) (name strin
 	return name, nil
 }
 
-// shows reports whether a directory holds files, with their modes, and nothing else. What can't be read is written
-// again.
+// shows reports whether a directory holds files, with their modes, of the group, and nothing else. What can't be read
+// is written again.
 func (w writer) shows(dir string, files map[string]file) bool {
 	left := len(files)
 	var same func(prefix string) bool
@@ -142,7 +162,7 @@ func (w writer) shows(dir string, files map[string]file) bool {
 				return false
 			}
 			info, err := w.h.Tree.Stat(w.c, dir+"/"+at)
-			if err != nil || info.Mode != f.mode || info.Size != int64(len(f.data)) {
+			if err != nil || info.Mode != f.mode || info.GID != uint32(w.group) || info.Size != int64(len(f.data)) {
 				return false
 			}
 			text, err := w.h.Files.Read(w.c, dir+"/"+at, info.Size)

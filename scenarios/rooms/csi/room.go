@@ -19,7 +19,7 @@ func Room() *world.Room {
 				return corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: driver}}, driver != ""
 			},
 		}},
-		Use: use,
+		Use: use, New: func() world.RoomRun { return &run{} },
 	}
 }
 

@@ -24,7 +24,7 @@ func Room() *world.Room {
 				{Text: "an emptyDir on disk", Source: disk}, {Text: "an emptyDir in memory", Source: memory},
 			},
 		},
-		Path: path, Mode: 0o777,
+		Path: path, Mode: 0o777, IsGiven: true, New: func() world.RoomRun { return &run{} },
 		Leave: func(w *sim.World, path string) []string {
 			w.WriteFile(path+"/data", []byte("of another agent"))
 			return []string{path + "/data"}

@@ -20,7 +20,7 @@ import (
 // Room is local volumes.
 func Room() *world.Room {
 	return &world.Room{
-		Source: local.Source(),
+		Source: local.Source(), IsOfNoGroup: true,
 		Words: []lang.Word{
 			{Form: "local:PATH", Persistent: func(at string) (corev1.PersistentVolumeSource, bool) {
 				return sourceOf(at), path.IsAbs(at)

@@ -23,7 +23,7 @@ func Rooms() []*world.Room {
 	var rooms []*world.Room
 	for _, source := range projected.Sources() {
 		rooms = append(rooms, &world.Room{
-			Source: source, Words: words[source.Name], Mode: 0o755,
+			Source: source, Words: words[source.Name], Mode: 0o755, IsGiven: true,
 			Use: func(v world.Claimed) (world.Use, bool) {
 				return world.Use{Path: pathOf(&source, v.UID, v.Spec.Name), Memory: v.Spec.ConfigMap == nil}, true
 			},

@@ -43,8 +43,9 @@ type given struct {
 
 // file is what is found at a path, or expected there.
 type file struct {
-	text string
-	mode uint32
+	text     string
+	mode     uint32
+	uid, gid uint32
 }
 
 // projection is what a volume of a pod is made of; nil if it is of another source, or has a file that nobody here knows
@@ -111,7 +112,7 @@ func seen(w *sim.World, dir string) map[string]file {
 			case info.Type == hal.TypeDirectory:
 				walk(at + "/")
 			default:
-				all[at] = file{string(w.ReadFile(dir + "/" + at)), info.Mode}
+				all[at] = file{string(w.ReadFile(dir + "/" + at)), info.Mode, info.UID, info.GID}
 			}
 		}
 	}
@@ -139,7 +140,7 @@ func made(p *corev1.VolumeProjection, data map[string]string, byDefault *int32) 
 	}
 	if len(items) == 0 {
 		for key, text := range data { // the order does not matter
-			all[key] = file{text, mode}
+			all[key] = file{text: text, mode: mode}
 		}
 		return all, true
 	}
@@ -149,9 +150,9 @@ func made(p *corev1.VolumeProjection, data map[string]string, byDefault *int32) 
 			return nil, false
 		}
 		if is {
-			all[item.Path] = file{text, mode}
+			all[item.Path] = file{text: text, mode: mode}
 			if item.Mode != nil {
-				all[item.Path] = file{text, uint32(*item.Mode)}
+				all[item.Path] = file{text: text, mode: uint32(*item.Mode)}
 			}
 		}
 	}
@@ -162,7 +163,7 @@ func made(p *corev1.VolumeProjection, data map[string]string, byDefault *int32) 
 func says(pod *corev1.Pod, p *corev1.VolumeProjection, byDefault *int32) map[string]file {
 	all := map[string]file{}
 	for _, item := range p.DownwardAPI.Items {
-		f := file{pod.Name, 0o644}
+		f := file{text: pod.Name, mode: 0o644}
 		if byDefault != nil {
 			f.mode = uint32(*byDefault)
 		}
@@ -220,14 +221,33 @@ func (h *run) options(
 	return all
 }
 
-// isMade reports whether files are those of some version of each source; of the present ones alone, if isPresent.
+// ofGroup is files as they are given to a group, "" for none: then it reads them (K:G102).
+func ofGroup(files map[string]file, group string) map[string]file {
+	if group == "" {
+		return files
+	}
+	gid, _ := strconv.Atoi(group)
+	all := map[string]file{}
+	for at, f := range files { // the order does not matter
+		f.mode, f.gid = f.mode|0o440, uint32(gid)
+		all[at] = f
+	}
+	return all
+}
+
+// isMade reports whether files are those of some version of each source, and of a group that the pod wants or has
+// wanted; of the present ones alone, if isPresent.
 func (h *run) isMade(
 	r *world.Run, p *world.Pod, of *corev1.ProjectedVolumeSource, files map[string]file, isPresent bool,
 ) bool {
+	groups := p.Groups
+	if isPresent {
+		groups = []string{world.GroupOf(p.Object)}
+	}
 	var try func(i int, so map[string]file) bool
 	try = func(i int, so map[string]file) bool {
 		if i == len(of.Sources) {
-			return maps.Equal(so, files)
+			return slices.ContainsFunc(groups, func(group string) bool { return maps.Equal(ofGroup(so, group), files) })
 		}
 		return slices.ContainsFunc(h.options(r, p, &of.Sources[i], of.DefaultMode, isPresent),
 			func(more map[string]file) bool {
@@ -290,7 +310,8 @@ func list(files map[string]file) string {
 	}
 	var all []string
 	for _, at := range slices.Sorted(maps.Keys(files)) {
-		all = append(all, fmt.Sprintf("%s (%04o, %d bytes)", at, files[at].mode, len(files[at].text)))
+		all = append(all, fmt.Sprintf("%s (%04o, %d:%d, %d bytes)", at, files[at].mode, files[at].uid,
+			files[at].gid, len(files[at].text)))
 	}
 	return strings.Join(all, ", ")
 }
