@@ -60,7 +60,8 @@ type Info struct {
 // of the agent's directories, fails with EXDEV. A call may go into one mount: see [Inside].
 type Tree interface {
 	// Mkdir makes one directory with exactly mode (umask does not count). EEXIST if the name is taken. All that is made
-	// in a directory with the set-group-ID bit is of its group (inode(7)).
+	// in a directory with the set-group-ID bit is of its group (inode(7)). The death of the agent may leave a new
+	// directory without the set-ID bits of mode, or with the set-group-ID bit of the directory that it is in.
 	Mkdir(c Call, path string, mode uint32) error
 	// Remove removes one name: a file, link, socket or an empty directory. EBUSY on a mount point, ENOTEMPTY, ENOENT.
 	Remove(c Call, path string) error
@@ -75,6 +76,8 @@ type Tree interface {
 	// Chown gives what is at path to a user and a group, a link itself as lchown(2) does; -1 leaves the one or the
 	// other. The set-user-ID and set-group-ID bits of a directory stay.
 	Chown(c Call, path string, uid, gid int) error
+	// Chmod sets the mode of a directory. ENOTDIR if it is none.
+	Chmod(c Call, path string, mode uint32) error
 	// Symlink makes a symbolic link with the text target, of which nothing is looked up. EEXIST if the name is taken.
 	Symlink(c Call, target, path string) error
 	// Readlink returns the text of a symbolic link. EINVAL if path is no link.

@@ -36,7 +36,7 @@ func (d Directory) owns(o core.Op, m hal.Mount) bool {
 // may have made directories, so it is Unknown: what it has made goes again if nobody wants it any more.
 func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bool) {
 	c := Call(o)
-	if err := Mkdirs(h, c, d.Path, d.MakeMode()); err != nil {
+	if err := Mkdirs(h, c, d.Path, d.Mode); err != nil {
 		return seen, Unknown(err.Error()), false
 	}
 	furnish := d.give
@@ -60,8 +60,8 @@ func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bo
 	return seen, core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}, true
 }
 
-// MakeMode is the mode that the directory is made with.
-func (d Directory) MakeMode() uint32 {
+// FullMode is the mode of the directory, and of those below that are made as it is.
+func (d Directory) FullMode() uint32 {
 	if d.Group != "" {
 		return d.Mode | setGroupID
 	}
@@ -71,15 +71,25 @@ func (d Directory) MakeMode() uint32 {
 // setGroupID is S_ISGID.
 const setGroupID = 0o2000
 
-// give gives a directory that is as it was made to the group. What a pod has made of it since, it keeps.
+// give gives a directory that is as it was made to the group, in steps: each may be the last of a life, or lost with the
+// power. What a pod has made of it since, it keeps.
 func (d Directory) give(h *hal.Host, c hal.Call) error {
 	group := GroupID(d.Group)
-	if group <= 0 {
+	if group < 0 {
 		return nil
 	}
 	is, err := h.Tree.Stat(c, d.Path)
-	if err != nil || is.Type != hal.TypeDirectory || is.Mode != d.MakeMode() || is.UID != 0 || is.GID != 0 {
+	isAsMade := is.Type == hal.TypeDirectory && is.UID == 0 && is.GID == 0 && is.Mode|setGroupID == d.FullMode()
+	if err != nil || !isAsMade {
 		return err
+	}
+	if is.Mode != d.FullMode() {
+		if err := h.Tree.Chmod(c, d.Path, d.FullMode()); err != nil {
+			return err
+		}
+	}
+	if group == 0 {
+		return nil
 	}
 	return h.Tree.Chown(c, d.Path, -1, group)
 }
@@ -101,7 +111,7 @@ func (d Directory) mount(h *hal.Host, c hal.Call) error {
 	if _, mounted := seen.Top(); mounted {
 		return nil
 	}
-	options := []hal.Option{{Key: "mode", Value: fmt.Sprintf("%04o", d.MakeMode())}}
+	options := []hal.Option{{Key: "mode", Value: fmt.Sprintf("%04o", d.FullMode())}}
 	if d.Group != "" {
 		options = append(options, hal.Option{Key: "gid", Value: d.Group})
 	}

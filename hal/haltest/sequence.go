@@ -68,6 +68,9 @@ var kinds = []struct {
 		return fmt.Sprintf("symlink %s %s", []string{"a", "../b", "nowhere"}[r.IntN(3)], path())
 	}},
 	{2, words("readlink", 1)},
+	{3, func(r *rand.Rand, path func() string) string {
+		return fmt.Sprintf("chmod %s %#o", path(), []int{0o755, 0o2775, 0o700}[r.IntN(3)])
+	}},
 	{4, func(r *rand.Rand, path func() string) string {
 		return fmt.Sprintf("chown %s %d %d", path(), r.IntN(3)-1, r.IntN(4)-1)
 	}},

@@ -44,6 +44,9 @@ var treeVerbs = map[string]verb{
 	"chown": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Tree.Chown(r.call(), r.path(a[0]), int(a.number(1, -1)), int(a.number(2, -1)))
 	},
+	"chmod": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Tree.Chmod(r.call(), r.path(a[0]), uint32(a.number(1, 0o755)))
+	},
 	"symlink": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Tree.Symlink(r.call(), a.at(0), r.path(a[1]))
 	},

@@ -25,7 +25,8 @@ func (t *tree) Mkdir(c hal.Call, path string, mode uint32) error {
 			return failure(hal.ClassFile, "mkdir", path, err)
 		}
 		defer unix.Close(parent)
-		if err := unix.Mkdirat(parent, name, mode&0o7777); err != nil {
+		withoutUmask(func() { err = unix.Mkdirat(parent, name, mode&0o7777) })
+		if err != nil {
 			return failure(hal.ClassFile, "mkdir", path, err)
 		}
 		if err := chmodAt(parent, name, mode); err != nil {
@@ -35,8 +36,8 @@ func (t *tree) Mkdir(c hal.Call, path string, mode uint32) error {
 	})
 }
 
-// chmodAt gives a directory just made exactly mode: mkdir(2) takes the umask away, and a parent with the set-group-ID
-// bit adds it.
+// chmodAt gives a directory just made exactly mode: mkdir(2) takes the set-ID bits away, and a parent with the
+// set-group-ID bit adds that.
 func chmodAt(parent int, name string, mode uint32) error {
 	fd, err := openat2(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0, resolveBelow)
 	if err != nil {
@@ -99,6 +100,20 @@ func (t *tree) Chown(c hal.Call, path string, uid, gid int) error {
 		defer unix.Close(fd)
 		if err := unix.Fchownat(fd, "", uid, gid, unix.AT_EMPTY_PATH); err != nil {
 			return failure(hal.ClassFile, "chown", path, err)
+		}
+		return nil
+	})
+}
+
+func (t *tree) Chmod(c hal.Call, path string, mode uint32) error {
+	return t.host.within(c, hal.ClassFile, "chmod", path, func() error {
+		fd, err := t.host.open(path, writing, c.Inside, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "chmod", path, err)
+		}
+		defer unix.Close(fd)
+		if err := unix.Fchmod(fd, mode&0o7777); err != nil {
+			return failure(hal.ClassFile, "chmod", path, err)
 		}
 		return nil
 	})

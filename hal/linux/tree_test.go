@@ -22,7 +22,8 @@ func TestUmaskDoesNotCount(t *testing.T) {
 	require.NoError(t, tree.Mkdir(hal.Call{}, root+"/d", 0o2751))
 	require.NoError(t, files.Write(hal.Call{}, root+"/f", nil, 0o604))
 	require.NoError(t, files.Allocate(hal.Call{}, root+"/g", 1, 0o644))
-	for name, mode := range map[string]uint32{"d": 0o2751, "f": 0o604, "g": 0o644} {
+	withoutUmask(func() { require.NoError(t, unix.Mkdir(root+"/killed", 0o751)) }) // before chmod(2)
+	for name, mode := range map[string]uint32{"d": 0o2751, "killed": 0o751, "f": 0o604, "g": 0o644} {
 		info, err := tree.Stat(hal.Call{}, filepath.Join(root, name))
 		require.NoError(t, err)
 		require.Equal(t, mode, info.Mode, name)

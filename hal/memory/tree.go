@@ -10,7 +10,7 @@ import (
 
 type tree struct{ *Host }
 
-func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
+func (t tree) Mkdir(_ hal.Call, at string, mode uint32) error {
 	defer t.begin().mu.Unlock()
 	switch {
 	case t.nodes[at] != nil:
@@ -18,7 +18,7 @@ func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
 	case t.nodes[above(at)] == nil:
 		return failures[syscall.ENOENT]
 	}
-	t.make(at, hal.TypeDirectory)
+	t.make(at, hal.TypeDirectory).info.Mode = mode
 	return nil
 }
 
@@ -80,6 +80,16 @@ func (t tree) Chown(_ hal.Call, at string, uid, gid int) error {
 	if gid >= 0 {
 		n.info.GID = uint32(gid)
 	}
+	return nil
+}
+
+func (t tree) Chmod(_ hal.Call, at string, mode uint32) error {
+	defer t.begin().mu.Unlock()
+	n := t.nodes[at]
+	if n == nil {
+		return failures[syscall.ENOENT]
+	}
+	n.info.Mode = mode
 	return nil
 }
 

@@ -68,7 +68,7 @@ const (
 	// EffectFormatted: a filesystem, or a part of one, was made on the disk at Path. Text is what was there and is lost,
 	// "" if nothing.
 	EffectFormatted
-	// EffectGiven: what is at Path was given to a user and a group.
+	// EffectGiven: what is at Path was given to a user and a group, or got another mode.
 	EffectGiven
 )
 

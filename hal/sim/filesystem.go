@@ -104,8 +104,11 @@ func (n *node) newChild(kind hal.FileType, mode uint32) *node {
 	return k
 }
 
-// modeSetGID is S_ISGID.
-const modeSetGID = 0o2000
+// The bits of stat(2) that set an ID.
+const (
+	modeSetGID = 0o2000
+	modeSetID  = 0o6000
+)
 
 // born stands for the time at which n was made: another one for each node that there ever is.
 func (n *node) born() int64 {

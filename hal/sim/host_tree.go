@@ -15,6 +15,7 @@ var (
 	callRemove     = newCallSite("tree.remove", hal.ClassFile, true)
 	callRemoveTree = newCallSite("tree.remove-tree", hal.ClassFile, true)
 	callRename     = newCallSite("tree.rename", hal.ClassFile, true)
+	callChmod      = newCallSite("tree.chmod", hal.ClassFile, true)
 	callChown      = newCallSite("tree.chown", hal.ClassFile, true)
 	callSymlink    = newCallSite("tree.symlink", hal.ClassFile, true)
 	callReadlink   = newCallSite("tree.readlink", hal.ClassFile, false)
@@ -38,7 +39,14 @@ func (h hostTree) Mkdir(c hal.Call, path string, mode uint32) error {
 	case dir.m.readOnly:
 		return k.done(syscall.EROFS)
 	}
-	w.link(actor{call: &k}, dir, name, dir.n.newChild(hal.TypeDirectory, mode&0o7777))
+	n := dir.n.newChild(hal.TypeDirectory, mode&^modeSetID&0o7777|dir.n.mode&modeSetGID)
+	w.link(actor{call: &k}, dir, name, n)
+	if is := mode & 0o7777; n.mode != is { // mkdir(2) leaves that to chmod(2)
+		if k.crash == CrashAfter && w.chooser.Pick(k.subject.id(k.site.amount), []uint32{1, 1}) == 1 {
+			return k.done(0)
+		}
+		w.give(actor{call: &k}, n, path, attributes{n.uid, n.gid, is})
+	}
 	return k.done(0)
 }
 
@@ -146,7 +154,29 @@ func (h hostTree) Chown(c hal.Call, path string, uid, gid int) error {
 	case at.m.readOnly:
 		return k.done(syscall.EROFS)
 	}
-	w.chown(actor{call: &k}, at.n, path, uid, gid)
+	w.give(actor{call: &k}, at.n, path, at.n.ownedBy(uid, gid))
+	return k.done(0)
+}
+
+func (h hostTree) Chmod(c hal.Call, path string, mode uint32) error {
+	w := h.w
+	k := h.enter(callChmod, path, c, &w.menus.file)
+	errno, ok := k.acts()
+	if !ok {
+		return k.done(errno)
+	}
+	at, errno := w.open(path, c.Inside)
+	switch {
+	case errno == syscall.ELOOP && w.isLink(path, c.Inside): // O_DIRECTORY looks at the type first
+		return k.done(syscall.ENOTDIR)
+	case errno != 0:
+		return k.done(errno)
+	case !at.n.isDir():
+		return k.done(syscall.ENOTDIR)
+	case at.m.readOnly:
+		return k.done(syscall.EROFS)
+	}
+	w.give(actor{call: &k}, at.n, path, attributes{at.n.uid, at.n.gid, mode & 0o7777})
 	return k.done(0)
 }
 

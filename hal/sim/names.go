@@ -107,16 +107,22 @@ func (w *World) rename(by actor, from location, name string, to location, newNam
 	return 0
 }
 
-// chown gives a node at path to a user and a group; -1 leaves the one or the other.
-func (w *World) chown(by actor, n *node, path string, uid, gid int) {
-	was := owner{n.uid, n.gid}
+// ownedBy is how a node is once it is given to a user and a group; -1 leaves the one or the other.
+func (n *node) ownedBy(uid, gid int) attributes {
+	is := attributes{n.uid, n.gid, n.mode}
 	if uid >= 0 {
-		n.uid = uint32(uid)
+		is.uid = uint32(uid)
 	}
 	if gid >= 0 {
-		n.gid = uint32(gid)
+		is.gid = uint32(gid)
 	}
-	w.logChange(n, change{kind: changeOwner, node: n, was: was, is: owner{n.uid, n.gid}})
+	return is
+}
+
+// give changes whose a node at path is, and its mode.
+func (w *World) give(by actor, n *node, path string, is attributes) {
+	w.logChange(n, change{kind: changeAttributes, node: n, was: attributes{n.uid, n.gid, n.mode}, is: is})
+	n.uid, n.gid, n.mode = is.uid, is.gid, is.mode
 	w.tell(by, Effect{Kind: EffectGiven, Path: path, Outcome: hal.Done})
 }
 

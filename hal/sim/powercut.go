@@ -41,7 +41,7 @@ const (
 	changeRename
 	changeSize
 	changeContent // the file was emptied: it has another content now
-	changeOwner
+	changeAttributes
 )
 
 // change is one metadata change that is not durable.
@@ -58,11 +58,11 @@ type change struct {
 	oldSize  int64
 	newSize  int64
 	old, new *content
-	was, is  owner
+	was, is  attributes
 }
 
-// owner is whose a node is.
-type owner struct{ uid, gid uint32 }
+// attributes are whose a node is, and its mode.
+type attributes struct{ uid, gid, mode uint32 }
 
 // pageCache is the changes of a superblock that are not durable, in order.
 type pageCache struct {
@@ -128,7 +128,7 @@ func (p *pageCache) sync(n *node) {
 	kept := make([]bool, len(p.changes))
 	for i := len(p.changes) - 1; i >= 0; i-- {
 		c := &p.changes[i]
-		own := c.dir == n || c.newDir == n || c.kind == changeOwner && c.node == n
+		own := c.dir == n || c.newDir == n || c.kind == changeAttributes && c.node == n
 		if n.kind == hal.TypeFile {
 			own = c.kind >= changeSize && c.node == n
 		}
@@ -284,8 +284,8 @@ func (c *change) undo() {
 		c.node.file.size = c.oldSize
 	case changeContent:
 		c.node.file = c.old
-	case changeOwner:
-		c.node.uid, c.node.gid = c.was.uid, c.was.gid
+	case changeAttributes:
+		c.node.uid, c.node.gid, c.node.mode = c.was.uid, c.was.gid, c.was.mode
 	}
 }
 
@@ -312,7 +312,7 @@ func (c *change) redo() {
 		c.node.file.size = c.newSize
 	case changeContent:
 		c.node.file = c.new
-	case changeOwner:
-		c.node.uid, c.node.gid = c.is.uid, c.is.gid
+	case changeAttributes:
+		c.node.uid, c.node.gid, c.node.mode = c.is.uid, c.is.gid, c.is.mode
 	}
 }

@@ -86,7 +86,7 @@ func Sites() []Site {
 			sites[i].Menus = append(sites[i].Menus, netMount)
 		}
 	}
-	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink, callChown)
+	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink, callChown, callChmod)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
 	add(helper, callFind, callMake, callUnpack, callUsage, callProbeDevice, callFormat)

@@ -47,8 +47,7 @@ func (w *World) Give(path string, uid, gid int, mode uint32) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	w.chown(actor{}, at.n, path, uid, gid)
-	at.n.mode = mode
+	w.give(actor{}, at.n, path, attributes{at.n.ownedBy(uid, gid).uid, at.n.ownedBy(uid, gid).gid, mode})
 	return 0
 }
 

@@ -488,6 +488,15 @@ func (w tree) Chown(
 	})
 }
 
+func (w tree) Chmod(
+	c hal.Call, path string, mode uint32,
+) error {
+	at := Site{"chmod", path, hal.ClassFile, true}
+	return w.around(at, c, func() error {
+		return w.Tree.Chmod(c, path, mode)
+	})
+}
+
 func (w tree) Symlink(
 	c hal.Call, target string, path string,
 ) error {

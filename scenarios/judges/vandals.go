@@ -53,10 +53,11 @@ func madeRight(r *world.Run, e *sim.Effect) {
 	}
 }
 
-// isRightOf reports whether mode is that of a directory which is given to the group of its pod, by some version of it.
+// isRightOf reports whether mode is that of a directory which is, or will be, given to the group of its pod, by some
+// version of it.
 func isRightOf(r *world.Run, at string, want, mode uint32) bool {
 	i := slices.IndexFunc(r.Pods, func(p *world.Pod) bool { return world.Below(at, lang.RootDir+"/pods/"+string(p.Uid)) })
-	return i < 0 && mode == want || i >= 0 && slices.ContainsFunc(r.Pods[i].Groups, func(group string) bool {
+	return mode == want || i >= 0 && slices.ContainsFunc(r.Pods[i].Groups, func(group string) bool {
 		return mode == world.ModeOf(want, group)
 	})
 }

@@ -11,12 +11,12 @@ var groups = []Mutant{
 		`if d.Group != "" {`, `if d.Group == "-" {`,
 	},
 	{
-		"what is made in an emptyDir is not of its group", "S29, K:G102", "engine/op.Directory.MakeMode",
+		"what is made in an emptyDir is not of its group", "S29, K:G102", "engine/op.Directory.FullMode",
 		"return d.Mode | setGroupID", "return d.Mode",
 	},
 	{
 		"an emptyDir is given to the group at each start", "S29, K:G97", "engine/op.Directory.give",
-		"is.Mode != d.MakeMode() || is.UID != 0 || is.GID != 0 {", "is.Mode == 0 {",
+		"is.UID == 0 && is.GID == 0 && is.Mode|setGroupID == d.FullMode()", "is.Mode != 0",
 	},
 	{
 		"a directory that was made is not given any more", "S29", "engine/op.Directory.Make",

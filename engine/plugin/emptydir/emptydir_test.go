@@ -71,9 +71,13 @@ func TestADirectoryIsGivenOnce(t *testing.T) {
 		require.True(t, there)
 		return fmt.Sprintf("%d:%d %04o", is.UID, is.GID, is.Mode)
 	}
-	n.Fail["chown "+dir] = plugintest.Errno("chown", dir, syscall.EIO)
-	require.Equal(t, hal.Unknown, setUp(n.HAL(), of("2000")).Outcome)
-	require.Equal(t, "0:0 2777", owner())
+	for call, is := range map[string]string{"chmod": "0:0 0777", "chown": "0:0 2777"} {
+		require.Zero(t, n.World.RemoveDir("/r/pods/u1"))
+		clear(n.Fail)
+		n.Fail[call+" "+dir] = plugintest.Errno(call, dir, syscall.EIO)
+		require.Equal(t, hal.Unknown, setUp(n.HAL(), of("2000")).Outcome)
+		require.Equal(t, is, owner())
+	}
 	clear(n.Fail)
 	require.Equal(t, hal.Done, setUp(n.HAL(), of("2000")).Outcome)
 	require.Equal(t, "0:2000 2777", owner())

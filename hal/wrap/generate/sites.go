@@ -24,6 +24,7 @@ var sites = map[string]map[string]site{
 		"RemoveTree": {"remove tree", "path", "File", true},
 		"Rename":     {"rename", `oldPath + " " + newPath`, "File", true},
 		"Chown":      {"chown", "path", "File", true},
+		"Chmod":      {"chmod", "path", "File", true},
 		"Symlink":    {"symlink", "path", "File", true},
 		"Readlink":   {"readlink", "path", "File", false},
 		"List":       {"list", "path", "File", false},

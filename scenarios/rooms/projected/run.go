@@ -1,6 +1,7 @@
 package projected
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -295,6 +296,12 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 			return false
 		}
 		if at, ok := r.W.Found(u.Path); ok {
+			isOf := func(group string) bool { return fmt.Sprint(at.GID) == cmp.Or(group, "0") }
+			if !slices.ContainsFunc(p.Groups, isOf) {
+				r.Fail("S20", "told ready", p.Name, fmt.Sprintf("pod %s is reported ready, and volume %s is of group %d, not "+
+					"of one of %q", p.Name, u.Name, at.GID, p.Groups))
+				return false
+			}
 			h.given = append(h.given, given{p, at, u.Path})
 		}
 	}
