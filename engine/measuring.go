@@ -33,10 +33,11 @@ type measuring struct {
 
 // measured is what was said last of one volume.
 type measured struct {
-	is   hal.Usage     // zero if nothing was said
-	at   hal.Instant   // when it was said, or was not
-	why  string        // nothing was said; for people
-	wait time.Duration // before it is asked again, beyond the period; 0 unless it failed
+	is    hal.Usage     // zero if nothing was said
+	at    hal.Instant   // when it was said, or was not; 0 if no answer counted yet
+	why   string        // nothing was said; for people
+	asked hal.Instant   // when the last question ended, also one whose answer does not count
+	wait  time.Duration // before it is asked again, beyond the period; 0 unless it failed
 }
 
 // begin asks for the first time one period from now.
@@ -67,7 +68,7 @@ func (m *measuring) turn() {
 			if has {
 				still[n.top] = of
 			}
-			if has && m.h.Runtime.Now() < of.at.Add(m.cfg.MeasureEvery/2+of.wait) { // it was asked late in the last turn
+			if has && m.h.Runtime.Now() < of.asked.Add(m.cfg.MeasureEvery/2+of.wait) { // it was asked late in the last turn
 				continue
 			}
 			if _, isAsking := m.asking[actor]; !isAsking {
@@ -116,13 +117,16 @@ func (m *measuring) ask(actor string) {
 		m.h.Runtime.Go(func() {
 			is, err := measure(&m.h, c, made)
 			m.h.Runtime.Post(func() {
-				of := measured{is: is, at: m.h.Runtime.Now()}
-				if err != nil {
-					of.why, of.wait = err.Error(), min(max(2*m.known[key].wait, m.cfg.MeasureEvery), measureRarely)
-				}
+				of, now := m.known[key], m.h.Runtime.Now()
 				if _, _, hasChanged, isUp := m.core.PresentRung(key, since); isUp && !hasChanged {
-					m.known[key] = of // else it may be said of what is below its path
-				}
+					wait := of.wait
+					of = measured{is: is, at: now}
+					if err != nil {
+						of.why, of.wait = err.Error(), min(max(2*wait, m.cfg.MeasureEvery), measureRarely)
+					}
+				} // else it may be said of what is below its path
+				of.asked = now
+				m.known[key] = of
 				m.ask(actor)
 			})
 		})
@@ -134,7 +138,7 @@ func (m *measuring) ask(actor string) {
 // usage is what is known of a volume, nil for nothing.
 func (m *measuring) usage(top hal.Key) *Usage {
 	of, is := m.known[top]
-	if !is {
+	if !is || of.at == 0 {
 		return nil
 	}
 	return &Usage{

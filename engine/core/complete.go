@@ -159,7 +159,8 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 		wait.hold(c.now, r.Key, in.Verb)
 		return
 	}
-	wait.fail(c.now, r.Key, in.Verb, res.Answer != NoAnswer)
+	isAwaited := in.Verb != Refresh || r.Renew == 0 // nobody waits for a renewal of what is up
+	wait.fail(c.now, r.Key, in.Verb, isAwaited && res.Answer != NoAnswer)
 }
 
 // deny makes what r depends on Unknown, whatever an inspection shows: the actor says that it is not there.

@@ -71,8 +71,8 @@ func (d Directory) FullMode() uint32 {
 // setGroupID is S_ISGID.
 const setGroupID = 0o2000
 
-// give gives a directory that is as it was made to the group, in steps: each may be the last of a life, or lost with the
-// power. What a pod has made of it since, it keeps.
+// give gives a directory that is as it was made to the group, in steps: each may be the last of a life, or lost with
+// the power. What a pod has made of it since, it keeps.
 func (d Directory) give(h *hal.Host, c hal.Call) error {
 	group := GroupID(d.Group)
 	if group < 0 {

@@ -16,7 +16,7 @@ type watchSet struct {
 	tableVague  bool     // which does not say where
 	tableAt     []string // where the table has changed since the last one arrived
 	dirs        []*dirWatch
-	sockets     []socketWatch
+	sockets     []*socketWatch
 	paths       []*pathWatch
 }
 
@@ -38,6 +38,8 @@ type dirWatch struct {
 type socketWatch struct {
 	dir string
 	f   func(hal.SocketEvent)
+	// isTold of what was there at the start. That comes before all else, and has in it what came meanwhile.
+	isTold bool
 }
 
 const (
@@ -181,8 +183,12 @@ func dirChanged[Path string | []byte](w *World, inc *incarnation, dir Path, name
 }
 
 // socketNotice tells of what is at path when the notice arrives.
-func (w *World) socketNotice(inc *incarnation, s socketWatch, path string) {
-	w.notify(inc, siteSockets, path, func() { s.f(w.socketAt(path)) })
+func (w *World) socketNotice(inc *incarnation, s *socketWatch, path string) {
+	w.notify(inc, siteSockets, path, func() {
+		if s.isTold {
+			s.f(w.socketAt(path))
+		}
+	})
 }
 
 func (w *World) socketAt(path string) hal.SocketEvent {
@@ -224,13 +230,14 @@ func (h hostWatches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 	if h.inc.dead {
 		return
 	}
-	s := socketWatch{dir, f}
+	s := &socketWatch{dir: dir, f: f}
 	h.inc.watches.sockets = append(h.inc.watches.sockets, s)
 	w, n := h.w, h.w.makeDirs(dir).n
-	if len(n.kids) == 0 {
+	if s.isTold = len(n.kids) == 0; s.isTold {
 		return
 	}
 	w.notify(h.inc, siteSockets, dir, func() {
+		s.isTold = true
 		all := w.sockets(nil, n, dir)
 		slices.SortStableFunc(all, func(a, b hal.SocketEvent) int { return cmp.Compare(a.Made, b.Made) })
 		for _, e := range all {

@@ -262,6 +262,8 @@ func restlessInside(r *world.Run) (object, why string) {
 // whyNotAtRest says why a rung will not stay as it is believed to be.
 func whyNotAtRest(r *world.Run, b *core.Belief, rebuilt []string) string {
 	switch {
+	case dealings.RenewsInVain(r, b):
+		return ""
 	case b.InFlight && !(b.State == core.Present && b.Verb == core.Refresh && dealings.IsRenewing(r, b.Key)):
 		return "an operation is in flight"
 	case b.HasChild:

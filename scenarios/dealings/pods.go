@@ -1,6 +1,7 @@
 package dealings
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +129,7 @@ func finds(r *world.Run, p *world.Pod) bool {
 			return false
 		}
 		why := r.Lacks(u)
-		if why == "" {
+		if why == "" || isOnBetrayed(r, u) {
 			continue
 		}
 		if at := r.ByPath[u.Path]; at != nil && at.IsMixedUp {
@@ -141,6 +142,14 @@ func finds(r *world.Run, p *world.Pod) bool {
 		return false
 	}
 	return true
+}
+
+// isOnBetrayed reports whether the stage of a volume was changed by a call that had been answered with an error: what
+// was published on it since is not what it seems, and nobody can tell.
+func isOnBetrayed(r *world.Run, u world.Use) bool {
+	return slices.ContainsFunc(r.List, func(p *world.Place) bool {
+		return !p.IsPublish && p.IsBetrayed && p.Driver == u.Driver && p.Volume == u.Volume
+	})
 }
 
 // askAgain asks a moment later whether p is ready.

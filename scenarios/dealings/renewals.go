@@ -53,6 +53,13 @@ func IsRenewing(r *world.Run, key hal.Key) bool {
 	return wantsRenewal(r, key) && r.W.Now() < r.Places[key].Began.Add(2*lags)
 }
 
+// RenewsInVain reports whether the driver of a publish wants it repeated, and its filesystem is gone under the
+// containers: it can't mount there again, and answers with an error each time, until they have ended.
+func RenewsInVain(r *world.Run, b *core.Belief) bool {
+	at := r.Places[b.Key]
+	return wantsRenewal(r, b.Key) && b.State == core.Present && !b.HasChild && r.W.IsDead(at.Path)
+}
+
 // AnyRenews reports whether a driver wants that.
 func AnyRenews(r *world.Run) bool {
 	for _, d := range r.W.Drivers() {
@@ -75,7 +82,7 @@ func Renewals(r *world.Run) map[*world.Place]int {
 // RenewsInTime is L17 of one driver, after a time of calm in which everything was as wanted.
 func RenewsInTime(r *world.Run, driver string, before map[*world.Place]int, calm time.Duration) bool {
 	for _, p := range r.List {
-		if p.Driver != driver || !p.IsPublish || !p.IsHeld || !Renewing(r, p.Driver) {
+		if p.Driver != driver || !p.IsPublish || !p.IsHeld || !Renewing(r, p.Driver) || r.W.IsDead(p.Path) {
 			continue
 		}
 		r.Judges("L17")

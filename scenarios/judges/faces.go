@@ -88,6 +88,7 @@ func interviews(r *world.Run, m *engine.VolumeManager) (i interview, ok bool) {
 		a.Mounted, err = m.GetMountedVolumesForPod(ctx, a.Uid)
 		note(err)
 		a.Possibly, err = m.GetPossiblyMountedVolumesForPod(ctx, a.Uid)
+		_ = wait(err) // a record that is being written is no step
 		note(err)
 	}
 	i.attached = map[string]bool{}

@@ -34,9 +34,8 @@ var image = []Mutant{
 		"r := op.Unknown(reason)", "r := core.Result{Outcome: hal.Done, Reason: reason}",
 	},
 	{
-		"half an image stays", "L1", "engine/plugin/image.remove",
-		"partial := op.Directory{Path: hal.Unpacking(w.path), Stop: path.Dir(w.path)}",
-		`partial := op.Directory{Path: hal.Unpacking(w.path) + "x", Stop: path.Dir(w.path)}`,
+		"half an image stays", "L1", "engine/plugin/image.work.partial",
+		"Path: hal.Unpacking(w.path)", `Path: hal.Unpacking(w.path) + "x"`,
 	},
 	{
 		"the files of an image stay", "L1", "engine/plugin/image.remove",
@@ -73,5 +72,9 @@ var image = []Mutant{
 	{
 		"an image volume does not depend on the unpacked files", "S5, S28", "engine/plugin/image.Ladder",
 		"top.Below = []hal.Key{files.Key}", "top.Below = nil",
+	},
+	{
+		"what is left of a half unpacked image stays", "L1", "engine/plugin/image.unpack",
+		"[...]op.Directory{w.partial(), w.directory()}", "[...]op.Directory{w.directory(), w.directory()}",
 	},
 }

@@ -11,11 +11,11 @@ var measures = []Mutant{
 	},
 	{
 		"who failed is not asked again how full it is", "L18", "engine.measuring.ask",
-		"max(2*m.known[key].wait, m.cfg.MeasureEvery)", "measureRarely",
+		"max(2*wait, m.cfg.MeasureEvery)", "max(0*wait, measureRarely)",
 	},
 	{
 		"who hangs is asked again and again how full it is", "L18", "engine.measuring.ask",
-		"max(2*m.known[key].wait, m.cfg.MeasureEvery)", "0",
+		"max(2*wait, m.cfg.MeasureEvery)", "0*wait",
 	},
 	{
 		"a driver is asked where it has staged how full a volume is", "L18, K:G53", "engine/plugin/csi.measure",
@@ -36,5 +36,9 @@ var measures = []Mutant{
 	{
 		"the usage of another volume is told", "L18", "engine.measuring.usage", "of, is := m.known[top]",
 		"of, is := m.known[slices.Min(append(slices.Collect(maps.Keys(m.known)), top))]",
+	},
+	{
+		"a question whose answer does not count is asked again at once", "L18", "engine.measuring.ask",
+		"of.asked = now", "of.asked = of.at",
 	},
 }

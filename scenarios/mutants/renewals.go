@@ -48,4 +48,8 @@ var renewals = []Mutant{
 		"what a repeated publish finds denied is not doubted", "L2, CSI NodePublishVolume", "engine/core.Core.complete",
 		"case res.BelowUnknown:", "case res.BelowUnknown && in.Verb != Refresh:",
 	},
+	{
+		"a renewal that fails is tried again each few seconds", "laws 2.5", "engine/core.Core.setBack",
+		"isAwaited := in.Verb != Refresh || r.Renew == 0", "isAwaited := in.Verb != Refresh || r.Renew >= 0",
+	},
 }

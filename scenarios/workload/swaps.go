@@ -95,6 +95,7 @@ func SwapsBack(r *world.Run, returns bool) {
 	for _, name := range r.W.Entries(besideManifests) { // the directory itself may come again
 		_ = r.W.RemoveFile(besideManifests + "/" + name)
 	}
+	r.W.SyncDirectory(besideManifests) // what was removed from it does not come again with it after a power cut
 	putsAll(r)
 	judges.CatchesUp(r)
 }

@@ -73,6 +73,7 @@ func (r *Run) unlinks(file string) {
 // Misplaces has the document of a Secret or a ConfigMap moved into a file with an error, for a while. Nobody has
 // deleted it. It says what is against that.
 func (r *Run) Misplaces(kind, name string, d time.Duration) string {
+	at := slices.IndexFunc(r.Held, func(h Holding) bool { return h.Kind == kind && h.Name == name })
 	_, name, _ = strings.Cut(name, "/")
 	file := fileOf(kind, name)
 	text, is := r.Written[file].(string)
@@ -85,6 +86,9 @@ func (r *Run) Misplaces(kind, name string, d time.Duration) string {
 	}
 	r.W.WriteFile(to, []byte("speck: {}\n---\n"+text))
 	_ = r.W.RemoveFile(file)
+	if at >= 0 {
+		r.Held[at].MovedAt = r.W.Now().Add(d)
+	}
 	r.W.After(d, "a misplaced object is where it was", func() { r.replaces(to, file, text) })
 	return ""
 }
@@ -104,7 +108,7 @@ func (r *Run) replaces(misplaced, file, text string) {
 type Holding struct {
 	Kind, Name string              // namespace/name
 	Held       []map[string]string // the present last; nil: there was none
-	MovedAt    hal.Instant         // when it came or went last
+	MovedAt    hal.Instant         // when it came or went last, or will be where it was
 }
 
 func (r *Run) noteHeld(kind, name string, data map[string]string) {

@@ -139,10 +139,10 @@ func (r *Run) IsHung(b *core.Belief) bool {
 		return false
 	}
 	return slices.ContainsFunc(r.Pods, func(p *Pod) bool {
-		isOf := p.Uid == b.Pod || slices.ContainsFunc(p.Given,
-			func(u Use) bool {
-				return u.Driver+"^"+u.Volume == b.Volume || u.Image != "" && "image^"+u.Image == b.Volume
-			})
+		isOf := p.Uid == b.Pod || slices.ContainsFunc(p.Given, func(u Use) bool {
+			upon := u.Upon()
+			return upon != "" && upon == b.Volume
+		})
 		return isOf && r.Hangs(p) && (b.State == core.Present || r.isHeldUnder(p, b))
 	})
 }

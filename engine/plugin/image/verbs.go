@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -69,7 +70,10 @@ func unpack(h *hal.Host, o core.Op) core.Result {
 		Outcome: hal.Done, Fingerprint: seen.Fingerprint(),
 		Facts: []core.Fact{{Name: factDigest, Value: string(digest)}},
 	}
-	r.Short, r.Unfinished = w.directory().ClearTrash(h, o)
+	for _, d := range [...]op.Directory{w.partial(), w.directory()} {
+		short, more := d.ClearTrash(h, o)
+		r.Short, r.Unfinished = cmp.Or(r.Short, short), r.Unfinished || more
+	}
 	return r
 }
 
@@ -91,14 +95,18 @@ func (w work) directory() op.Directory {
 	return op.Directory{Path: w.path, Stop: core.Value(w.o.Params, plugin.ParamStop)}
 }
 
+// partial is what an unpacking makes that does not end.
+func (w work) partial() op.Directory {
+	return op.Directory{Path: hal.Unpacking(w.path), Stop: path.Dir(w.path)}
+}
+
 // remove deletes the files of an image that no pod has any more.
 func remove(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if w.path == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no path")
 	}
-	partial := op.Directory{Path: hal.Unpacking(w.path), Stop: path.Dir(w.path)}
-	if r := partial.Remove(h, o); r.Outcome != hal.Done {
+	if r := w.partial().Remove(h, o); r.Outcome != hal.Done {
 		return r
 	}
 	return w.directory().Remove(h, o)
