@@ -39,11 +39,7 @@ func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bo
 	if err := Mkdirs(h, c, d.Path, d.Mode); err != nil {
 		return seen, Unknown(err.Error()), false
 	}
-	furnish := d.give
-	if d.InMemory {
-		furnish = d.mount
-	}
-	if err := furnish(h, c); err != nil {
+	if err := d.furnish(h, c); err != nil {
 		return seen, Unknown(err.Error()), false
 	}
 	seen, err := Inspect(h, c, d.Path)
@@ -58,6 +54,13 @@ func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bo
 		return seen, Unknown(d.Path + " is no directory: someone removed or replaced the directory of the volume"), false
 	}
 	return seen, core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}, true
+}
+
+func (d Directory) furnish(h *hal.Host, c hal.Call) error {
+	if d.InMemory {
+		return d.mount(h, c)
+	}
+	return d.give(h, c)
 }
 
 // FullMode is the mode of the directory, and of those below that are made as it is.

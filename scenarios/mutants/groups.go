@@ -3,8 +3,8 @@ package mutants
 // groups is engines that give what they make to the wrong group, or not at all.
 var groups = []Mutant{
 	{
-		"an emptyDir is of no group", "S29, K:G102", "engine/op.Directory.Make",
-		"furnish := d.give", "furnish := func(*hal.Host, hal.Call) error { return nil }",
+		"an emptyDir is of no group", "S29, K:G102", "engine/op.Directory.furnish",
+		"return d.give(h, c)", "return nil",
 	},
 	{
 		"an emptyDir in memory is of no group", "S29, K:G102", "engine/op.Directory.mount",
@@ -20,11 +20,12 @@ var groups = []Mutant{
 	},
 	{
 		"a directory that was made is not given any more", "S29", "engine/op.Directory.Make",
-		"furnish := d.give",
-		`furnish := d.give
-	if !o.First {
+		"if err := d.furnish(h, c); err != nil {",
+		`furnish := d.furnish
+	if !o.First && !d.InMemory {
 		furnish = func(*hal.Host, hal.Call) error { return nil }
-	}`,
+	}
+	if err := furnish(h, c); err != nil {`,
 	},
 	{
 		"an emptyDir is of a user that has the number of the group", "S29", "engine/op.Directory.give",
