@@ -129,6 +129,15 @@ type SourceInOrder struct {
 	Where  string
 }
 
+// OverLimit: a volume holds more than its limit. Nothing stops it from growing.
+type OverLimit struct {
+	Rung        hal.Key
+	Used, Limit int64 // bytes
+}
+
+// WithinLimit: an earlier OverLimit has ended.
+type WithinLimit OverLimit
+
 // SocketRefused: a plugin socket can't be used as it is.
 type SocketRefused struct{ Socket, Why string }
 
@@ -293,6 +302,18 @@ func (e SourceTroubled) Line() Line {
 // Line implements [Event].
 func (e SourceInOrder) Line() Line {
 	return line(LevelInfo, "source in order again", "source", string(e.Source), "where", e.Where)
+}
+
+// Line implements [Event].
+func (e OverLimit) Line() Line {
+	return line(LevelWarn, "volume holds more than its limit", "rung", string(e.Rung), "bytes",
+		strconv.FormatInt(e.Used, 10), "limit", strconv.FormatInt(e.Limit, 10))
+}
+
+// Line implements [Event].
+func (e WithinLimit) Line() Line {
+	return line(LevelInfo, "volume is within its limit again", "rung", string(e.Rung), "bytes",
+		strconv.FormatInt(e.Used, 10), "limit", strconv.FormatInt(e.Limit, 10))
 }
 
 // Line implements [Event].

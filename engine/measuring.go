@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -17,7 +18,8 @@ const measureTimeout = 10 * time.Second
 // time.
 const measureRarely = time.Hour
 
-// measuring asks again and again how full the volumes of claims are. Of a driver it asks one volume at a time, and so
+// measuring asks again and again how full volumes are: those of claims, and those with a limit that nothing else looks
+// after. Of a driver it asks one volume at a time, and so
 // of each kind of volumes without one: who is silent keeps nobody else waiting. It changes nothing, and core knows
 // nothing of it.
 type measuring struct {
@@ -38,6 +40,8 @@ type measured struct {
 	why   string        // nothing was said; for people
 	asked hal.Instant   // when the last question ended, also one whose answer does not count
 	wait  time.Duration // before it is asked again, beyond the period; 0 unless it failed
+	// isOver: it held more than its limit when it was said last how much it holds.
+	isOver bool
 }
 
 // begin asks for the first time one period from now.
@@ -83,13 +87,15 @@ func (m *measuring) turn() {
 	}
 }
 
-// asks tells whom to ask about a volume. False: it stands for no claim, it is not up, or nobody can say.
+// asks tells whom to ask about a volume. False: it stands for no claim and has no limit, it is not up, or nobody can
+// say.
 func (m *measuring) asks(n named) (actor string, is bool) {
-	if n.problem != nil || m.objects.claimOf(n.pv) == "" {
+	if n.problem != nil {
 		return "", false
 	}
 	v, ok := m.core.Rung(n.top)
-	if !ok || v.State != core.Present || m.cfg.VolumeSources.Measure(v.Kind) == nil {
+	isMeant := ok && (m.objects.claimOf(n.pv) != "" || m.cfg.VolumeSources.Limit(v.Kind, v.Made) != 0)
+	if !isMeant || v.State != core.Present || m.cfg.VolumeSources.Measure(v.Kind) == nil {
 		return "", false
 	}
 	if v.Actor != "" {
@@ -120,13 +126,13 @@ func (m *measuring) ask(actor string) {
 				of, now := m.known[key], m.h.Runtime.Now()
 				if _, _, hasChanged, isUp := m.core.PresentRung(key, since); isUp && !hasChanged {
 					wait := of.wait
-					of = measured{is: is, at: now}
+					of = measured{is: is, at: now, isOver: of.isOver}
 					if err != nil {
 						of.why, of.wait = err.Error(), min(max(2*wait, m.cfg.MeasureEvery), measureRarely)
 					}
 				} // else it may be said of what is below its path
 				of.asked = now
-				m.known[key] = of
+				m.takes(key, of, m.cfg.VolumeSources.Limit(v.Kind, made))
 				m.ask(actor)
 			})
 		})
@@ -135,15 +141,35 @@ func (m *measuring) ask(actor string) {
 	delete(m.asking, actor)
 }
 
+// takes notes what is known of a volume, and tells if it has come to hold more than its limit.
+func (m *measuring) takes(key hal.Key, of measured, limit int64) {
+	if of.at == of.asked && of.why == "" {
+		is := OverLimit{key, of.is.Bytes.Used, limit}
+		was := of.isOver
+		switch of.isOver = limit > 0 && is.Used > limit; {
+		case of.isOver && !was:
+			m.emit(is)
+		case was && !of.isOver:
+			m.emit(WithinLimit(is))
+		}
+	}
+	m.known[key] = of
+}
+
 // usage is what is known of a volume, nil for nothing.
 func (m *measuring) usage(top hal.Key) *Usage {
 	of, is := m.known[top]
 	if !is || of.at == 0 {
 		return nil
 	}
-	return &Usage{
+	u := &Usage{
 		Bytes: amount(of.is.Bytes), Inodes: amount(of.is.Inodes), Why: of.why, Age: m.h.Runtime.Now().Sub(of.at),
 	}
+	if of.isOver && u.Why == "" {
+		u.Why = fmt.Sprintf("it holds %d bytes, more than its limit of %d; remove files there, as volnode does not stop it "+
+			"from growing", of.is.Bytes.Used, of.is.Bytes.Total)
+	}
+	return u
 }
 
 func amount(is hal.Amount) *Amount {

@@ -61,7 +61,8 @@ type VolumeStatus struct {
 	Path string    `json:"path,omitempty"`
 	Why  string    `json:"why,omitempty"`
 	Keys []hal.Key `json:"rungs,omitempty"` // its ladder, top first
-	// Usage is how full it is, of a volume of a claim; nil until somebody has been asked, and if nobody can say.
+	// Usage is how full it is, of a volume of a claim, and of one with a limit that nothing else looks after; nil until
+	// somebody has been asked, and if nobody can say.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
@@ -70,7 +71,7 @@ type Usage struct {
 	Bytes  *Amount       `json:"bytes,omitempty"` // nil if nobody says
 	Inodes *Amount       `json:"inodes,omitempty"`
 	Age    time.Duration `json:"ageNanoseconds"` // since it was said
-	Why    string        `json:"why,omitempty"`  // why nothing was said
+	Why    string        `json:"why,omitempty"`  // why nothing was said, or what is wrong with it
 }
 
 // Amount is how much there is of something.

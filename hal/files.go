@@ -130,7 +130,7 @@ type HostFile struct {
 }
 
 // HostPaths is paths of the host, of hostPath volumes. Links are followed, as hostPath has always done. They may lie on
-// any filesystem and hang, so Find, Usage and Make are of class helper.
+// any filesystem and hang, so Find, Usage, Count and Make are of class helper.
 type HostPaths interface {
 	// Find tells what path leads to.
 	Find(c Call, path string) (HostFile, error)
@@ -139,6 +139,10 @@ type HostPaths interface {
 	Cached(c Call, path string) (HostFile, error)
 	// Usage tells how full the filesystem at path is (statfs(2)). Bytes that root alone may use are not available.
 	Usage(c Call, path string) (Usage, error)
+	// Count tells what the directory path, below the agent's root directory, holds: the bytes that its files take on the
+	// disk, and how many names there are below it. Only Used is set. It goes into no mount and follows no link. EAGAIN if
+	// somebody moves directories meanwhile. It may take minutes, and is of class helper.
+	Count(c Call, path string) (Usage, error)
 	// Make makes path as a directory (0755, with parents) or an empty file (0644, parents must exist) if nothing is
 	// there; EEXIST if something is.
 	Make(c Call, path string, t FileType) error

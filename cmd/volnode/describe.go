@@ -129,9 +129,9 @@ func usageText(u *engine.Usage) string {
 	}
 	if len(parts) == 0 {
 		parts = []string{"not known"}
-		if u.Why != "" {
-			parts = append(parts, u.Why)
-		}
+	}
+	if u.Why != "" {
+		parts = append(parts, u.Why)
 	}
 	return strings.Join(parts, ", ")
 }

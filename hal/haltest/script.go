@@ -38,7 +38,7 @@ type disk struct {
 //	mount TYPE P [SOURCE] [flag,flag] [key=value,key]         bind S P [ro]
 //	umount P [bottom|wrong]         at P         table       within P
 //	type P              make P dir|file          hold P       release P   link TARGET P
-//	symlink TARGET P    readlink P               chown P [UID] [GID]         chmod P [MODE]
+//	symlink TARGET P    readlink P               chown P [UID] [GID]         chmod P [MODE]     count P
 //	image NAME [FILE TEXT]…  damage NAME         unpack NAME P
 //	disk NAME blank|junk|TYPE [UUID]             probe NAME|P format NAME TYPE UUID [begun|other]
 //

@@ -83,6 +83,7 @@ var kinds = []struct {
 	{16, func(r *rand.Rand, path func() string) string {
 		return fmt.Sprintf("umount %s %s", path(), []string{"-", "-", "-", "-", "bottom", "wrong"}[r.IntN(6)])
 	}},
+	{2, words("count", 1)},
 	{3, words("at", 1)},
 	{6, words("within", 1)},
 	{3, words("hold", 1)},

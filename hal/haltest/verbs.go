@@ -184,6 +184,13 @@ var hostVerbs = map[string]verb{
 		at, _ := filepath.Rel(r.world.Dir(), found.Path) // both are absolute
 		return []string{at, fmt.Sprint(is)}, err
 	},
+	"count": func(r *run, a args) ([]string, error) { // names alone: a disk may take more blocks than it needs
+		is, err := r.host.HostPaths.Count(r.call(), r.path(a[0]))
+		if err != nil {
+			return nil, err
+		}
+		return []string{fmt.Sprintf("%d names, %t", is.Inodes.Used, is.Bytes.Used > 0)}, nil
+	},
 	"usage": func(r *run, a args) ([]string, error) { // whether a filesystem says how full it is, and agrees with itself
 		is, err := r.host.HostPaths.Usage(r.call(), r.path(a[0]))
 		if err != nil {

@@ -25,6 +25,7 @@ type request struct {
 	Find    *findRequest
 	Make    *makeRequest
 	Usage   *string // the path
+	Count   *findRequest
 	Unpack  *unpackRequest
 	Probe   *string // the path
 	Format  *hal.NewFilesystem

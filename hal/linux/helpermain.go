@@ -88,6 +88,11 @@ func perform(req request) response {
 		resp := answer(unix.Statfs(*req.Usage, &st), hal.NotDone)
 		resp.Usage = usageOf(&st)
 		return resp
+	case req.Count != nil:
+		is, err := count(*req.Count)
+		resp := answer(err, hal.NotDone)
+		resp.Usage = is
+		return resp
 	case req.Make != nil:
 		outcome, err := hostMake(req.Make.Path, req.Make.Type)
 		return answer(err, outcome)

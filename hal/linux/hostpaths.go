@@ -113,6 +113,20 @@ func usageOf(st *unix.Statfs_t) hal.Usage {
 	}
 }
 
+func (p *hostPaths) Count(c hal.Call, path string) (hal.Usage, error) {
+	dir, rest, err := p.host.home(path, writing)
+	if err != nil {
+		return hal.Usage{}, failure(hal.ClassHelper, "count", path, err)
+	}
+	var is hal.Usage
+	err = p.host.within(c, hal.ClassHelper, "count", path, func() error {
+		resp, err := p.host.help(c, hal.ClassHelper, "count", path, request{Count: &findRequest{rest, dir}})
+		is = resp.Usage
+		return err
+	})
+	return is, err
+}
+
 func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
 	op := map[hal.FileType]string{hal.TypeDirectory: "mkdir", hal.TypeFile: "create"}[t]
 	if op == "" || !filepath.IsAbs(path) {

@@ -245,6 +245,8 @@ func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 	return hal.HostFile{Exists: true, Type: n.info.Type, Path: at, Root: at, Inode: n.info.Inode, Born: n.info.Born}, nil
 }
 
+func (hostPaths) Count(hal.Call, string) (hal.Usage, error) { return hal.Usage{}, nil }
+
 func (hostPaths) Usage(hal.Call, string) (hal.Usage, error) { return hal.Usage{}, nil }
 
 func (p hostPaths) Cached(c hal.Call, at string) (hal.HostFile, error) { return p.Find(c, at) }

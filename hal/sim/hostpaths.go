@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -15,6 +16,7 @@ var (
 	callFind   = newCallSite("hostpaths.find", hal.ClassHelper, false)
 	callCached = newCallSite("hostpaths.cached", hal.ClassSyscall, false)
 	callMake   = newCallSite("hostpaths.make", hal.ClassHelper, true)
+	callCount  = newCallSite("hostpaths.count", hal.ClassHelper, false)
 	callUsage  = newCallSite("hostpaths.usage", hal.ClassHelper, false)
 )
 
@@ -53,6 +55,56 @@ func (h hostPaths) Usage(c hal.Call, path string) (hal.Usage, error) {
 		return errno
 	})
 	return is, k.done(errno)
+}
+
+func (h hostPaths) Count(c hal.Call, path string) (hal.Usage, error) {
+	w := h.w
+	k := h.enter(callCount, path, c, &w.menus.helper)
+	w.tell(actor{call: &k}, Effect{Kind: EffectMeasured, Path: path})
+	errno, ok := k.acts()
+	if !ok {
+		return hal.Usage{}, k.done(errno)
+	}
+	at, errno := w.open(path, hal.Inside{})
+	if errno == syscall.ELOOP {
+		errno = syscall.ENOTDIR // O_DIRECTORY looks at the type first
+	}
+	switch {
+	case errno != 0:
+		return hal.Usage{}, k.done(errno)
+	case !at.n.isDir():
+		return hal.Usage{}, k.done(syscall.ENOTDIR)
+	}
+	var is hal.Usage
+	w.count(at, &is)
+	if names := is.Inodes.Used; names > manyNames {
+		k.sleep(time.Duration(names) * perName)
+	}
+	return is, k.done(0)
+}
+
+// Occupied is what a directory holds.
+func (w *World) Occupied(path string) (is hal.Usage) {
+	if at, _, errno := w.look(path, walkNoLinks); errno == 0 {
+		w.count(at, &is)
+	}
+	return is
+}
+
+// count adds what a directory holds, but for what is mounted there.
+func (w *World) count(at location, is *hal.Usage) {
+	is.Inodes.Used += int64(at.n.bulk)
+	is.Bytes.Used += int64(at.n.bulk) * sectorSize
+	for _, k := range at.n.kids {
+		if w.mounts.child(at.m, k) != nil {
+			continue
+		}
+		is.Inodes.Used++
+		if k.file != nil {
+			is.Bytes.Used += (k.file.size + sectorSize - 1) / sectorSize * sectorSize
+		}
+		w.count(location{at.m, k}, is)
+	}
 }
 
 // UsageAt is how full the filesystem is that a path leads to; zero if there is none.

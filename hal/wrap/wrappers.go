@@ -333,6 +333,15 @@ func (w hostPaths) Usage(
 	})
 }
 
+func (w hostPaths) Count(
+	c hal.Call, path string,
+) (hal.Usage, error) {
+	at := Site{"host count", path, hal.ClassHelper, false}
+	return get(w.around, at, c, func() (hal.Usage, error) {
+		return w.HostPaths.Count(c, path)
+	})
+}
+
 func (w hostPaths) Make(
 	c hal.Call, path string, t hal.FileType,
 ) error {

@@ -282,8 +282,17 @@ func UnpublishSent(r *world.Run, p *world.Place) {
 		r.Fail("S7", "sent "+world.Unpublish, string(p.Key),
 			"the agent takes the volume from pod "+owner.Name+", whose containers run")
 	case owner.IsSteady && !r.IsEdited && !r.IsCut[p.Thing] && !isUntied(r, p) && !isUntold(r, p) &&
-		!r.Denied[p.Thing] && !r.Exclusive[p.Thing]:
+		!r.Denied[p.Thing] && !r.Exclusive[p.Thing] && !isRegrouped(r, owner, p.Driver):
 		r.Fail("S22", "sent "+world.Unpublish, string(p.Key),
 			"the agent takes the volume from pod "+owner.Name+", which was wanted all along")
 	}
+}
+
+// isRegrouped reports whether the files of a pod's volumes are to be given to its group by one version of a driver, and
+// by another one not: who was not up with the one is made again for the other.
+func isRegrouped(r *world.Run, owner *world.Pod, driver string) bool {
+	gives := func(t world.Traits) bool { return t.MountGroup }
+	gone := func(t world.Traits) bool { return !t.MountGroup }
+	return world.GroupOf(owner.Object) != "" && slices.ContainsFunc(r.Traits[driver], gives) &&
+		slices.ContainsFunc(r.Traits[driver], gone)
 }

@@ -2,8 +2,12 @@ package dealings
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
@@ -79,7 +83,13 @@ func SaysHowFull(r *world.Run, s engine.Status, answers func(driver string) bool
 	}
 	for _, p := range s.Pods {
 		for _, v := range p.Volumes {
-			if v.Claim == "" || v.State != engine.Ready || len(v.Keys) == 0 {
+			if v.Claim == "" {
+				if !saysWhatItHolds(r, r.ByUID[p.UID], v) {
+					return false
+				}
+				continue
+			}
+			if v.State != engine.Ready || len(v.Keys) == 0 {
 				continue
 			}
 			driver, handle, isCSI := strings.Cut(volumes[v.Keys[0]].Volume, "^")
@@ -108,7 +118,31 @@ func SaysHowFull(r *world.Run, s engine.Status, answers func(driver string) bool
 	return true
 }
 
+// saysWhatItHolds is SaysHowFull of an emptyDir on disk with a limit: what it holds, and that this is too much.
+func saysWhatItHolds(r *world.Run, p *world.Pod, v engine.VolumeStatus) bool {
+	if p == nil || !p.IsWanted || p.Writer != nil || v.State != engine.Ready || r.W.IsDead(v.Path) {
+		return true
+	}
+	at := slices.IndexFunc(p.Object.Spec.Volumes, func(o corev1.Volume) bool { return o.Name == v.Name })
+	if at < 0 || p.Told != p.Object {
+		return true
+	}
+	is := p.Object.Spec.Volumes[at].EmptyDir
+	if is == nil || is.SizeLimit == nil || is.Medium != "" {
+		return true
+	}
+	r.Judges("L18")
+	limit, used, u := is.SizeLimit.Value(), r.W.Occupied(v.Path).Bytes.Used, v.Usage
+	switch {
+	case u != nil && u.Bytes != nil && u.Bytes.Total == limit && u.Bytes.Used == used && (u.Why != "") == (used > limit):
+	case u != nil && u.Why != "" && u.Bytes == nil && u.Age < measuredRarely: // it failed before the calm
+	default:
+		return saidWrong(r, v, fmt.Sprintf("it holds %d bytes, and may hold %d; %+v is said", used, limit, u))
+	}
+	return true
+}
+
 func saidWrong(r *world.Run, v engine.VolumeStatus, why string) bool {
-	r.Fail("L18", "status", string(v.Keys[0]), "how full the volume of claim "+v.Claim+" is: "+why)
+	r.Fail("L18", "status", string(v.Keys[0]), "how full volume "+v.Name+" is, of claim "+strconv.Quote(v.Claim)+": "+why)
 	return false
 }

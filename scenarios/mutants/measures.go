@@ -41,4 +41,16 @@ var measures = []Mutant{
 		"a question whose answer does not count is asked again at once", "L18", "engine.measuring.ask",
 		"of.asked = now", "of.asked = of.at",
 	},
+	{
+		"nobody looks how much an emptyDir on disk holds", "L18, K:G97", "engine/plugin/emptydir.limitOf",
+		"core.Value(made, paramMedium) == memory", "core.Value(made, paramMedium) >= \"\"",
+	},
+	{
+		"an emptyDir on disk may hold as much as it has held", "L18, K:G97", "engine.measuring.takes",
+		"is.Used > limit", "is.Used > limit+is.Used",
+	},
+	{
+		"an edit of the limit of an emptyDir on disk is not heard", "L18, K:G97", "engine/plugin/emptydir.rung",
+		"onSize := core.OnChangeRefresh", "onSize := core.OnChangeKeep",
+	},
 }

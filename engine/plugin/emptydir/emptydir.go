@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	podresource "k8s.io/component-helpers/resource"
@@ -39,7 +40,7 @@ func Source() plugin.Source {
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{{
 			Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},
-			Deletes: deletes, IsDirectory: true,
+			Deletes: deletes, IsDirectory: true, Measure: measure, Limit: limitOf,
 		}},
 		Scan: func() plugin.Scan { return &plugin.Directories{Found: Found} },
 	}
@@ -59,19 +60,15 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 			"an emptyDir can't be a raw block device; use it in volumeMounts")
 	}
 	size := ""
+	if src.SizeLimit != nil && !src.SizeLimit.IsZero() {
+		if src.SizeLimit.Value() < 0 {
+			return nil, plugin.Problemf(v.Field(".emptyDir.sizeLimit"), "%s is negative", src.SizeLimit)
+		}
+		size = strconv.FormatInt(src.SizeLimit.Value(), 10)
+	}
 	switch src.Medium {
 	case corev1.StorageMediumDefault:
-		if src.SizeLimit != nil && !src.SizeLimit.IsZero() {
-			return nil, plugin.Problemf(v.Field(".emptyDir.sizeLimit"),
-				"volnode does not limit the size of a directory on disk; remove the limit, or use medium: Memory")
-		}
 	case corev1.StorageMediumMemory:
-		if src.SizeLimit != nil && !src.SizeLimit.IsZero() {
-			if src.SizeLimit.Value() < 0 {
-				return nil, plugin.Problemf(v.Field(".emptyDir.sizeLimit"), "%s is negative", src.SizeLimit)
-			}
-			size = strconv.FormatInt(src.SizeLimit.Value(), 10)
-		}
 		if most := memoryOf(v.Pod); most > 0 && (size == "" || most < src.SizeLimit.Value()) {
 			size = strconv.FormatInt(most, 10)
 		}
@@ -126,13 +123,38 @@ func isRecorded(made []core.Param) bool {
 // a source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
 func isOurs(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
 
+// limitOf is the size limit of an emptyDir on disk. One in memory has it as its filesystem's size.
+func limitOf(made []core.Param) int64 {
+	limit, err := strconv.ParseInt(core.Value(made, paramSize), 10, 64)
+	if err != nil || core.Value(made, paramMedium) == memory {
+		return 0
+	}
+	return limit
+}
+
+// measureTimeout bounds the count of what an emptyDir on disk holds, which may be millions of files.
+const measureTimeout = 5 * time.Minute
+
+// measure counts what an emptyDir on disk holds.
+func measure(h *hal.Host, c hal.Call, made []core.Param) (hal.Usage, error) {
+	c.Deadline = h.Runtime.Now().Add(measureTimeout)
+	is, err := h.HostPaths.Count(c, plugin.PathOf(made))
+	is.Bytes.Total = limitOf(made)
+	is.Bytes.Available = max(0, is.Bytes.Total-is.Bytes.Used)
+	return is, err
+}
+
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {
+	onSize := core.OnChangeRefresh // what is looked after follows an edit
+	if medium == memory {
+		onSize = core.OnChangeKeep // a filesystem in use keeps its size until it is made again
+	}
 	return core.Rung{
 		Key: Key(uid, volume), Kind: Kind, Pod: core.PodUID(uid),
 		Want: append(make([]core.Param, 0, 5), // one is who the pod is
 			core.Param{Name: paramMedium, Value: medium, OnChange: core.OnChangeRebuild},
 			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
-			core.Param{Name: paramSize, Value: size}, // a filesystem in use keeps its size until it is made again
+			core.Param{Name: paramSize, Value: size, OnChange: onSize},
 			core.Param{Name: plugin.ParamStop, Value: place.Stop},
 		),
 	}

@@ -15,7 +15,10 @@ func directory(o core.Op) (d op.Directory, r core.Result, ok bool) {
 	d = op.Directory{
 		Path: core.Value(o.Params, plugin.ParamPath), Stop: core.Value(o.Params, plugin.ParamStop), Mode: 0o777,
 		Source: "volnode-emptydir", InMemory: core.Value(o.Params, paramMedium) == memory,
-		Size: core.Value(o.Params, paramSize), Group: core.Value(o.Params, plugin.ParamFSGroup),
+		Group: core.Value(o.Params, plugin.ParamFSGroup),
+	}
+	if d.InMemory {
+		d.Size = core.Value(o.Params, paramSize)
 	}
 	if d.Path == "" {
 		return d, op.NotDone("the record of " + string(o.Key) + " has no " + plugin.ParamPath), false

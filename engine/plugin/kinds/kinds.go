@@ -119,6 +119,14 @@ func (t Table) Measure(kind core.Kind) func(*hal.Host, hal.Call, []core.Param) (
 	return nil
 }
 
+// Limit returns how many bytes a volume may hold: see [plugin.Kind].
+func (t Table) Limit(kind core.Kind, made []core.Param) int64 {
+	if k := t.kind(kind); k != nil && k.Limit != nil {
+		return k.Limit(made)
+	}
+	return 0
+}
+
 // Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: see [plugin.Kind].
 func (t Table) Deletes(kind core.Kind, made []core.Param, isNamed bool) (plugin.Doomed, bool) {
 	if k := t.kind(kind); k != nil && k.Deletes != nil {

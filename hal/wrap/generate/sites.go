@@ -40,6 +40,7 @@ var sites = map[string]map[string]site{
 	},
 	"HostPaths": {
 		"Find":   {"host find", "path", "Helper", false},
+		"Count":  {"host count", "path", "Helper", false},
 		"Cached": {"host cached", "path", "Syscall", false},
 		"Make":   {"host make", "path", "Helper", true},
 		"Usage":  {"host usage", "path", "Helper", false},

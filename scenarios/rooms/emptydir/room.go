@@ -3,6 +3,7 @@ package emptydir
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
@@ -15,13 +16,17 @@ import (
 func Room() *world.Room {
 	disk := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	memory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}
+	least := resource.MustParse("100")
+	limited := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &least}}
 	return &world.Room{
 		Source: emptydir.Source(),
-		Words:  []lang.Word{lang.Plain("scratch", disk), lang.Plain("memory", memory)},
+		Words:  []lang.Word{lang.Plain("scratch", disk), lang.Plain("memory", memory), lang.Plain("limited", limited)},
 		Hunted: world.Hunted{
 			Name: "scratch", Site: "workload.scratch", Never: 2,
 			Volumes: []world.HuntedShape{
-				{Text: "an emptyDir on disk", Source: disk}, {Text: "an emptyDir in memory", Source: memory},
+				{Text: "an emptyDir on disk", Source: disk},
+				{Text: "an emptyDir in memory", Source: memory},
+				{Text: "an emptyDir on disk with a limit", Source: limited},
 			},
 		},
 		Path: path, Mode: 0o777, IsGiven: true, New: func() world.RoomRun { return &run{} },
