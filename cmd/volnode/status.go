@@ -168,7 +168,11 @@ func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 	slices.SortFunc(pods, func(a, b engine.PodStatus) int { return strings.Compare(podText(a), podText(b)) })
 	for _, p := range pods {
 		for _, v := range p.Volumes {
-			row(podText(p), volumeText(v), v.State, v.Path, v.Why)
+			why := v.Why
+			if why == "" && v.Usage != nil && v.Usage.Bytes != nil {
+				why = v.Usage.Why // it is up, and holds too much
+			}
+			row(podText(p), volumeText(v), v.State, v.Path, why)
 		}
 		if len(p.Volumes) == 0 {
 			why := ""

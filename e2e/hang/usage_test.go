@@ -71,3 +71,35 @@ func TestVolumesSayHowFullTheyAre(t *testing.T) {
 	h.Wait("pod/default/web", "gone")
 	h.DriverFaults()
 }
+
+// TestAnEmptyDirSaysThatItHoldsTooMuch, and of whose group its files are.
+func TestAnEmptyDirSaysThatItHoldsTooMuch(t *testing.T) {
+	h := host.New(t)
+	h.Settings.VolumeStats = time.Second
+	a := h.Start()
+	h.Apply("web.yaml", host.InGroup(2000, host.Pod("web", "uid-web", "scratch", "emptyDir: {sizeLimit: 1Mi}")))
+	h.Wait("pod/default/web", "ready")
+	at := usageOf(h.Status(), "uid-web").Path
+	var st unix.Stat_t
+	require.NoError(t, unix.Stat(at, &st))
+	require.Equal(t, uint32(unix.S_IFDIR|unix.S_ISGID|0o777), st.Mode)
+	require.EqualValues(t, 2000, st.Gid)
+	require.NoError(t, os.WriteFile(at+"/more", []byte(strings.Repeat("x", 2<<20)), 0o600))
+	s := a.AwaitStatus("an emptyDir that holds too much", func(s engine.Status) bool {
+		u := usageOf(s, "uid-web").Usage
+		return u != nil && u.Why != ""
+	})
+	u := usageOf(s, "uid-web").Usage
+	require.EqualValues(t, 1<<20, u.Bytes.Total)
+	require.GreaterOrEqual(t, u.Bytes.Used, int64(2<<20))
+	text, _, _ := h.Run("status")
+	require.Contains(t, text, "more than its limit of 1048576")
+	text, _, _ = h.Run("describe", "pod", "default/web")
+	require.Contains(t, text, "more than its limit of 1048576")
+	require.NoError(t, os.Remove(at+"/more"))
+	a.AwaitStatus("an emptyDir that holds little", func(s engine.Status) bool {
+		return usageOf(s, "uid-web").Usage.Why == ""
+	})
+	h.Remove("web.yaml")
+	h.Wait("pod/default/web", "gone")
+}
