@@ -77,10 +77,10 @@ const setGroupID = 0o2000
 // give gives a directory that is as it was made to the group, in steps: each may be the last of a life, or lost with
 // the power. What a pod has made of it since, it keeps.
 func (d Directory) give(h *hal.Host, c hal.Call) error {
-	group := GroupID(d.Group)
-	if group < 0 {
+	if d.Group == "" {
 		return nil
 	}
+	group := GroupID(d.Group)
 	is, err := h.Tree.Stat(c, d.Path)
 	isAsMade := is.Type == hal.TypeDirectory && is.UID == 0 && is.GID == 0 && is.Mode|setGroupID == d.FullMode()
 	if err != nil || !isAsMade {
@@ -91,7 +91,7 @@ func (d Directory) give(h *hal.Host, c hal.Call) error {
 			return err
 		}
 	}
-	if group == 0 {
+	if group <= 0 {
 		return nil
 	}
 	return h.Tree.Chown(c, d.Path, -1, group)
