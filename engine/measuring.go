@@ -19,9 +19,8 @@ const measureTimeout = 10 * time.Second
 const measureRarely = time.Hour
 
 // measuring asks again and again how full volumes are: those of claims, and those with a limit that nothing else looks
-// after. Of a driver it asks one volume at a time, and so
-// of each kind of volumes without one: who is silent keeps nobody else waiting. It changes nothing, and core knows
-// nothing of it.
+// after. Of a driver it asks one volume at a time, and so of each kind of volumes without one: who is silent keeps
+// nobody else waiting. It changes nothing, and core knows nothing of it.
 type measuring struct {
 	*port
 	objects *objects                                // whose volumes they are
