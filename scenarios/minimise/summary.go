@@ -107,6 +107,9 @@ func (n *names) what(c cases.Case, k cases.Kept) string {
 	if text := world.Chosen(k.ID.Site, object, k.Value); text != "" {
 		return text
 	}
+	if text := plain(k.ID.Site, object, k.Value); text != "" {
+		return text
+	}
 	return fmt.Sprintf("%s %s is %d", k.ID.Site, n.name(object), k.Value)
 }
 
@@ -143,4 +146,38 @@ func (n *names) summary(c cases.Case, v *verdict.Violation) string {
 		}
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// texts are choices that mean one thing, or one for each value from 1; %s is the object.
+var texts = map[string][]string{
+	"workload.asks":       {"somebody asks the engine all there is to ask"},
+	"workload.content":    {"%s is changed", "%s is removed", "%s is in a file that nobody understands for a while"},
+	"workload.contents":   {"people change Secrets and ConfigMaps"},
+	"workload.group":      {"%s has the fsGroup 2000", "%s has the fsGroup 2001"},
+	"workload.group-edit": {"the fsGroup of %s is edited"},
+	"workload.groups":     {"pods may have an fsGroup"},
+	"workload.measures":   {"volumes are asked how full they are"},
+	"workload.misplaced":  {"%s is in a file that nobody understands for a while"},
+	"workload.persistent": {"directories, disks and exports have PersistentVolumes"},
+	"workload.renews":     {"driver %s wants its publishes repeated"},
+	"workload.rewritten":  {"the manifest of %s is removed and written again"},
+	"workload.takes":      {"the containers of %s make its emptyDirs their own"},
+	"workload.told":       {"driver %s is told of its pods"},
+	"workload.writes":     {"the containers of %s write"},
+	"world.disk": {
+		"a power cut takes the newest changes", "a power cut may leave names without content",
+		"a power cut may take any change by itself", "a power cut takes all that was not synced",
+	},
+}
+
+// plain is the text of such a choice, "" of another one.
+func plain(site, object string, value int64) string {
+	of := texts[site]
+	switch {
+	case site == "workload.groups" && object != "":
+		return "driver " + object + " gives files to a group"
+	case value < 1 || value > int64(len(of)):
+		return ""
+	}
+	return strings.ReplaceAll(of[value-1], "%s", object)
 }
