@@ -1,6 +1,7 @@
 package minimise
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -104,13 +105,8 @@ func (n *names) what(c cases.Case, k cases.Kept) string {
 			"is of block devices, without staging",
 		}[min(k.Value, 2)]
 	}
-	if text := world.Chosen(k.ID.Site, object, k.Value); text != "" {
-		return text
-	}
-	if text := plain(k.ID.Site, object, k.Value); text != "" {
-		return text
-	}
-	return fmt.Sprintf("%s %s is %d", k.ID.Site, n.name(object), k.Value)
+	return cmp.Or(world.Chosen(k.ID.Site, object, k.Value), plain(k.ID.Site, object, k.Value),
+		fmt.Sprintf("%s %s is %d", k.ID.Site, n.name(object), k.Value))
 }
 
 // flips: a pod that does something for the first time is created, then deleted, then created again.
