@@ -66,10 +66,9 @@ func (h hostPaths) Count(c hal.Call, path string) (hal.Usage, error) {
 		return hal.Usage{}, k.done(errno)
 	}
 	at, errno := w.open(path, hal.Inside{})
-	if errno == syscall.ELOOP {
-		errno = syscall.ENOTDIR // O_DIRECTORY looks at the type first
-	}
 	switch {
+	case errno == syscall.ELOOP && w.isLink(path, hal.Inside{}): // O_DIRECTORY looks at the type first
+		return hal.Usage{}, k.done(syscall.ENOTDIR)
 	case errno != 0:
 		return hal.Usage{}, k.done(errno)
 	case !at.n.isDir():

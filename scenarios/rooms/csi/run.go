@@ -3,6 +3,7 @@ package csi
 import (
 	"slices"
 
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/scenarios/world"
 )
 
@@ -30,6 +31,15 @@ func (*run) Refuses(r *world.Run, p *world.Pod) bool {
 			return q != p && (q.IsWanted && slices.ContainsFunc(q.Uses, has) || q.IsRunning &&
 				slices.ContainsFunc(q.Given, has)) && isOther
 		}
-		return slices.ContainsFunc(r.Pods, isUsed)
+		return slices.ContainsFunc(r.Pods, isUsed) || isKept(r, p, u.Thing())
 	})
+}
+
+// isKept reports whether a volume is up, or may be, for a pod that wants it no more: its containers may have it.
+func isKept(r *world.Run, but *world.Pod, thing string) bool {
+	is := false
+	r.Core.Beliefs(func(b core.Belief) {
+		is = is || b.Pod != "" && b.Pod != but.Uid && b.Volume == thing && b.State != core.Absent
+	})
+	return is
 }
