@@ -150,8 +150,9 @@ func (h *Hunter) Run(s Schedule) Result {
 
 func begin(g *workload.Workload) {
 	w := g.R.W
+	g.HasGroups = g.Pick("workload.groups", "", 0, 4, 1) == 1
 	disk := sim.Personality{
-		Staging: true, BlockDevice: true, Checks: true,
+		Staging: true, BlockDevice: true, Checks: true, FixedGroup: g.HasGroups,
 		Attach: g.Pick("workload.nodes", "", 0, 7, 1) == 1,
 	}
 	driver(g, "disk.example", disk)
@@ -221,8 +222,8 @@ func fileDriver(g *workload.Workload) sim.Personality {
 	case 2:
 		file = sim.Personality{Network: true}
 	}
-	g.HasGroups = g.Pick("workload.groups", "", 0, 4, 1) == 1
-	file.MountGroup = g.HasGroups && g.Pick("workload.groups", "file.example", 0, 1, 1) == 1
+	file.FixedGroup = g.HasGroups
+	file.MountGroup = g.HasGroups && g.Pick("workload.groups", "file.example", 0, 19, 1) == 1
 	file.Attach = file.Staging && g.Setup.Volumes > cases.OneVolume &&
 		g.Pick("workload.nodes", "file.example", 0, 4, 1) == 1
 	return file

@@ -26,6 +26,7 @@ type Personality struct {
 	BlockDevice bool // a volume is a device with a filesystem of its own, else a directory of the root filesystem
 	MultiWriter bool // SINGLE_NODE_MULTI_WRITER
 	MountGroup  bool // VOLUME_MOUNT_GROUP
+	FixedGroup  bool // all its versions are alike in that
 	Stats       bool // GET_VOLUME_STATS
 	Attach      bool // PUBLISH_UNPUBLISH_VOLUME of the controller service
 

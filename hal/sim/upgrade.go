@@ -126,7 +126,9 @@ func (w *World) versionOf(old *driver, version string) Personality {
 	flip("watchful", &p.Watchful)
 	flip("nameless", &p.Nameless)
 	flip("multi-writer", &p.MultiWriter)
-	flip("mount group", &p.MountGroup)
+	if !p.FixedGroup {
+		flip("mount group", &p.MountGroup)
+	}
 	return p
 }
 

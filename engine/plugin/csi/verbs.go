@@ -99,13 +99,27 @@ func (w work) staged() core.Result {
 		device = top.Device.String()
 	}
 	r.Facts = []core.Fact{{Name: factDevice, Value: device}}
+	if group := w.param(plugin.ParamGroup); group != "" {
+		r.Facts = append(r.Facts, core.Fact{Name: plugin.ParamGroup, Value: group})
+	}
 	return w.answered(r)
+}
+
+// isOnOther reports whether the files of the stage were given to another group than is asked for. That was while pods
+// that share it came and went: it is made again, or the pod is refused.
+func (w work) isOnOther() bool {
+	return w.o.Verb == core.SetUp && slices.ContainsFunc(w.o.Below, func(f core.Foundation) bool {
+		return f.Kind == KindStage && core.FactOf(f.Facts, plugin.ParamGroup) != w.param(plugin.ParamGroup)
+	})
 }
 
 func publish(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if r, bad := w.incomplete(); bad {
 		return r
+	}
+	if w.isOnOther() {
+		return w.giveUp(op.NotDone("the files of its stage are of another group; volnode tries again"))
 	}
 	secret, r, ok := w.secret(plugin.ParamSecret)
 	if !ok {
