@@ -116,6 +116,16 @@ func (c *Config) driver(name string) plugin.DriverConfig {
 	return d
 }
 
+// latestSetUp bounds how long after an agent has died a setup that it sent may act.
+func (c *Config) latestSetUp() time.Duration {
+	latest := c.CallTimeout + c.LateWindow
+	for _, name := range slices.Sorted(maps.Keys(c.Drivers)) {
+		d := c.driver(name)
+		latest = max(latest, d.SetUp+d.LateWindow)
+	}
+	return latest
+}
+
 // forgiven returns the drivers that the operator trusts not to act after they answer, sorted.
 func (c *Config) forgiven() []string {
 	names := slices.Sorted(maps.Keys(c.Drivers))

@@ -152,6 +152,7 @@ func (d *drift) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
 			d.emit(MountHides{c.Path, c.What, c.Why})
 		}
 		step(d.port, core.Covered{By: covers})
+		d.strangerCame()
 	}
 	return changedKeys(below, d.below)
 }

@@ -17,6 +17,7 @@ import (
 // changed each time it has.
 type drift struct {
 	*port
+	strangerCame func() // others have mounted something at no volume's place
 
 	// What is to be read next: all of the table, or what is at some paths and below them, sorted.
 	isAll bool     // the whole table

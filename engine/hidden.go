@@ -28,8 +28,10 @@ type hidden struct {
 	left []plugin.Unrecognised // names on the node that volnode leaves alone
 	wait time.Duration         // until the next look; it doubles while nothing comes of it
 	// the rungs with an operation that has ended since the reading began; nil while nothing is read
-	ended map[hal.Key]bool
-	due   hal.Instant // before that no driver's word has everything listed again
+	ended   map[hal.Key]bool
+	due     hal.Instant // before that everything is not listed again for the sake of what nobody knows
+	planned bool        // it is listed then
+	until   hal.Instant // until then calls may act of which a lost journal did not tell
 }
 
 // note: what is read at this moment may be older than the end of an operation on key.
@@ -58,11 +60,25 @@ func (d *hidden) lookAtHidden() {
 // known of that. A call that only a lost journal knew of may have come since the start.
 func (d *hidden) lookForUsers() {
 	now := d.h.Runtime.Now()
-	if d.ended != nil || now < d.due || len(plugin.Hidden(d.left)) > 0 {
-		return
+	switch {
+	case d.planned || d.stopping || len(plugin.Hidden(d.left)) > 0: // everything is listed soon, or again and again
+	case d.ended != nil || now < d.due:
+		d.planned = true
+		d.h.Runtime.At(max(d.due, now.Add(hiddenRetry)), func() {
+			d.planned = false
+			d.lookForUsers()
+		})
+	default:
+		d.due = now.Add(hiddenRetryMax)
+		d.listAgain(nil)
 	}
-	d.due = now.Add(hiddenRetryMax)
-	d.listAgain(nil)
+}
+
+// strangerCame has everything listed again while what has come at no volume's place may be such a call's.
+func (d *hidden) strangerCame() {
+	if d.h.Runtime.Now() < d.until {
+		d.lookForUsers()
+	}
 }
 
 // listAgain lists what earlier lives have left. Empty directories at some names go.

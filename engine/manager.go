@@ -72,6 +72,7 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.own = &own{port: &m.port, isWriting: m.commits.isWriting, mend: m.commits.mend}
 	m.commits.dropped, m.commits.wrote = func() { m.objects.changed(volumeRef) }, m.own.journalWritten
 	m.hidden = &hidden{port: &m.port, found: func() { m.objects.endUnnamedPods(); m.drift.tableChanged(nil) }}
+	m.drift.strangerCame = m.hidden.strangerCame
 	m.starting = &starting{port: &m.port, begin: m.begin, damaged: m.own.tellDamage}
 	m.measuring = &measuring{
 		port: &m.port, objects: m.objects, facts: m.drivers.facts, known: map[hal.Key]measured{},
@@ -157,6 +158,9 @@ func (m *VolumeManager) begin(n node) {
 	m.drift.base, m.drift.strange, m.drift.covers, m.hidden.left = n.base, n.strange, n.start.Covers, n.left
 	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
+	if n.start.HasRun {
+		m.hidden.until = n.start.Now.Add(m.cfg.latestSetUp())
+	}
 	m.core = core.New(n.start)
 	s := &n.start
 	m.isBare = len(m.own.damage)+len(s.Records)+len(n.left)+len(s.Orphans) == 0 &&

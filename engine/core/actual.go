@@ -353,6 +353,9 @@ func (c *Core) observed(e Observed) {
 	if r == nil || r.op != nil || r.changed > e.Since {
 		return
 	}
+	if c.mayComeUnknown(r) && e.Fingerprint != "" {
+		c.comesUnknown(r)
+	}
 	if r.awaitsEffect() && c.isForeign(r, e.Fingerprint) {
 		c.appears(r, e.Fingerprint)
 	}

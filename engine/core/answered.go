@@ -258,15 +258,15 @@ func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
 // acted reports whether no answer of the actor of r ends a call, be it that the operator says so or that it was seen.
 func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
 
-// Remembered calls f with the key and parameters of each rung that is down, and of which a setup that was answered with
-// an error is remembered: what comes to stand there is its effect. Where another volume has the place by now, that is
-// so of what is not the mount beside: the fingerprint of that volume, if it is up. If it is in doubt it may be its own,
-// unless it is Blocked: its driver lets go of it, and what is there is not its own; or unless its filesystem failed. Of
-// those that changed after the Step numbered since, nothing that was read then tells. Only those above, at and below
-// some paths; nil is all.
+// Remembered calls f with the key and place of each rung that is down, and that an effect may yet bring up: of a setup
+// that was answered with an error, or of one that only a lost journal knew of. What comes to stand there is that. Where
+// another volume has the place by now, that is so of what is not the mount beside: the fingerprint of that volume, if
+// it is up. If it is in doubt it may be its own, unless it is Blocked: its driver lets go of it, and what is there is
+// not its own; or unless its filesystem failed. Of those that changed after the Step numbered since, nothing that was
+// read then tells. Only those above, at and below some paths; nil is all.
 func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path, siblings string)) {
 	for _, r := range c.concerned(paths, true) {
-		if !r.awaitsEffect() || r.changed > since {
+		if !r.awaitsEffect() && !c.mayComeUnknown(r) || r.changed > since {
 			continue
 		}
 		switch o := c.rival(r); {

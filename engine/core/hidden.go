@@ -59,6 +59,23 @@ func (r *rung) isUntouched() bool { return !r.recorded && !r.inspected && r.isGo
 // HasVolume reports whether there is a rung of a volume.
 func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0 }
 
+// mayComeUnknown: r is only wanted, and a setup that an earlier run sent may bring it up, of which the journal, if it
+// was lost, did not tell (laws 5.4).
+func (c *Core) mayComeUnknown(r *rung) bool {
+	return c.earlier != 0 && r.Intent && r.isUntouched() && r.op == nil && c.rival(r) == nil &&
+		c.now < c.earlier.Add(r.Limits.SetUp+r.Limits.LateWindow)
+}
+
+// comesUnknown: such a setup has acted. Nobody was told that r is ready, so no containers have it; and the call acts
+// once, so r needs no fence.
+func (c *Core) comesUnknown(r *rung) {
+	c.addOrphan(r.Rung)
+	e := r.evidence
+	e.mayBeUsed = false
+	r.believe(e)
+	c.markAround(r)
+}
+
 // discovered takes in what was found where a start could not look.
 func (c *Core) discovered(e Discovered) {
 	c.hidden = e.Hidden

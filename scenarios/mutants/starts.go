@@ -75,6 +75,14 @@ var starts = []Mutant{
 		"r.believe(fresh(isVeiled && r == nil))",
 	},
 	{
+		"what comes where a pod waits is not minded", "S8, laws 5.4", "engine/core.Core.mayComeUnknown",
+		"return c.earlier != 0 &&", "return false &&",
+	},
+	{
+		"what comes at no place is not looked for", "S8, laws 5.4", "engine.hidden.strangerCame",
+		"if d.h.Runtime.Now() < d.until {", "if false {",
+	},
+	{
 		"what is found where a start could not look is not taken in", "S15", "engine/core.Core.discovered",
 		"c.addOrphans(slices.DeleteFunc(slices.Clone(e.Orphans),", "c.addOrphans(slices.DeleteFunc(e.Orphans[:0:0],",
 	},
