@@ -364,9 +364,8 @@ func addDriver(t *workload.Scene, d sim.DriverSpec) {
 	d.Personality.Stats = t.S.Measures
 	t.W.AddDriver(d)
 	var handles []string
-	for _, o := range t.S.Objects {
-		v, ok := o.Value.(*corev1.PersistentVolume)
-		if !ok || v.Spec.CSI == nil || v.Spec.CSI.Driver != d.Name {
+	for _, v := range t.S.Volumes() {
+		if v.Spec.CSI == nil || v.Spec.CSI.Driver != d.Name {
 			continue
 		}
 		if handle := v.Spec.CSI.VolumeHandle; !slices.Contains(handles, handle) { // two objects may name one volume

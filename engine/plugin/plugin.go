@@ -55,10 +55,13 @@ type Volume struct {
 	ReadOnly bool // every use of it in the pod is read-only, or the claim source says so
 	Block    bool // used by volumeDevices
 
-	Claim  *corev1.PersistentVolumeClaim // nil for inline sources
-	PV     *corev1.PersistentVolume      // nil for inline sources
-	Object *storagev1.CSIDriver          // nil if there is none
-	Driver *DriverFacts                  // nil until it is registered
+	Claim *corev1.PersistentVolumeClaim // nil for inline sources
+	// PV is nil for inline sources, but for one that Kubernetes once had a plugin for: that of its CSI driver.
+	PV *corev1.PersistentVolume
+	// InTree is the field of the source that PV was translated from, "" if it is as it was written.
+	InTree string
+	Object *storagev1.CSIDriver // nil if there is none
+	Driver *DriverFacts         // nil until it is registered
 	Config DriverConfig
 	// Attachment is the VolumeAttachment of the volume on this node; nil if there is none, or if it is not known yet.
 	Attachment *storagev1.VolumeAttachment

@@ -23,8 +23,14 @@ func (v Volume) Field(suffix string) string {
 	return "spec.volumes[" + v.Spec.Name + "]" + suffix
 }
 
-// PVField is the path of a field of the volume's PersistentVolume.
+// PVField is the path of a field of the volume's PersistentVolume, as somebody wrote it.
 func (v Volume) PVField(path string) string {
+	if v.InTree != "" && v.Claim == nil {
+		return v.Field("." + v.InTree)
+	}
+	if v.InTree != "" && strings.HasPrefix(path, "spec.csi.") {
+		path = "spec." + v.InTree
+	}
 	return "PersistentVolume " + v.PV.Name + " " + path
 }
 

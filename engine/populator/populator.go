@@ -191,6 +191,9 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 		return p.claim(v)
 	}
 	if !p.Sources.Serves(source) {
+		if problem := p.translateInline(v, source); problem != nil || v.PV != nil {
+			return problem
+		}
 		return plugin.Problemf(v.Field("."+source), "volnode does not serve this source; it serves %s",
 			p.Sources.Names())
 	}

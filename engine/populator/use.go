@@ -131,6 +131,17 @@ func sourceOf(v *corev1.Volume) (name string, number int) {
 	return name, number
 }
 
+// setIn is how many sources a PersistentVolume has set.
+func setIn(of *corev1.PersistentVolumeSource) (number int) {
+	sources := reflect.ValueOf(of).Elem()
+	for i := range sources.NumField() {
+		if !sources.Field(i).IsNil() {
+			number++
+		}
+	}
+	return number
+}
+
 // sourcesOf names all of them, sorted.
 func sourcesOf(v *corev1.Volume) []string {
 	var set []string

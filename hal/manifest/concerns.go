@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/intree"
 )
 
 // This file says which troubles concern one pod.
@@ -90,7 +91,15 @@ func (r *relatives) volume(s state, name string) {
 	r.add(s, key)
 	o, _ := s.holding(key)
 	pv, ok := o.value.(*corev1.PersistentVolume)
-	if !ok || pv.Spec.CSI == nil {
+	if ok {
+		r.secrets(s, pv)
+	}
+}
+
+// secrets adds those that the driver of a PersistentVolume is given on a node.
+func (r *relatives) secrets(s state, pv *corev1.PersistentVolume) {
+	pv, err := intree.Volume(pv)
+	if err != nil || pv.Spec.CSI == nil {
 		return
 	}
 	for _, ref := range []*corev1.SecretReference{pv.Spec.CSI.NodeStageSecretRef, pv.Spec.CSI.NodePublishSecretRef} {
@@ -103,6 +112,9 @@ func (r *relatives) volume(s state, name string) {
 // contents adds the Secrets and ConfigMaps that a volume of a pod is made of, or that its driver is given.
 func (r *relatives) contents(s state, namespace string, v *corev1.VolumeSource) {
 	add := func(kind, name string) { r.add(s, id{Kind: kind, Namespace: namespace, Name: name}) }
+	if pv, err := intree.PodVolume(&corev1.Volume{VolumeSource: *v}, namespace); err == nil && pv != nil {
+		r.secrets(s, pv)
+	}
 	if v.CSI != nil && v.CSI.NodePublishSecretRef != nil {
 		add(hal.SecretKind, v.CSI.NodePublishSecretRef.Name)
 	}

@@ -72,18 +72,25 @@ var arrows = []arrow{
 		tree: "engine/plugin/plugintest", // a node for tests
 		ours: []string{"hal", "hal/sim/...", "hal/wrap"},
 	},
-	{tree: "engine", ours: []string{"engine/...", "hal", "hal/scrub"}, tests: simulated},
+	{tree: "engine", ours: []string{"engine/...", "hal", "hal/intree", "hal/scrub"}, tests: simulated},
 	{
 		tree:   "hal",
 		ours:   []string{},
 		others: []string{"github.com/container-storage-interface/spec", "k8s.io/api"},
 		tests:  []string{"hal/..."},
 	},
+	{
+		tree: "hal/intree", ours: []string{},
+		others: []string{"k8s.io/api", "k8s.io/csi-translation-lib", "k8s.io/klog/v2"},
+	},
 	{tree: "hal/fault", ours: wrappers, tests: []string{"hal/sim/..."}},
 	{tree: "hal/haltest", ours: []string{"hal/..."}},
 	{tree: "hal/linux", ours: slices.Concat(wrappers, []string{"hal/linux/..."}), tests: []string{"hal/haltest/..."}},
 	{tree: "hal/memory", ours: []string{"hal"}, tests: []string{"hal/haltest/..."}},
-	{tree: "hal/manifest", ours: slices.Concat(wrappers, []string{"internal/wording"}), tests: []string{"hal/sim/..."}},
+	{
+		tree: "hal/manifest", ours: slices.Concat(wrappers, []string{"hal/intree", "internal/wording"}),
+		tests: []string{"hal/sim/..."},
+	},
 	{tree: "hal/scrub", ours: []string{"hal"}},
 	{tree: "hal/sim", ours: slices.Concat(wrappers, []string{"hal/sim/..."}), tests: []string{"hal/haltest/..."}},
 	{tree: "hal/trace", ours: wrappers, tests: []string{"hal/sim/..."}},

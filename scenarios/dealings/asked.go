@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
@@ -23,56 +22,6 @@ import (
 // objects that the agent has been told of and from what its driver can do, by the CSI spec and by what a kubelet does.
 // Nothing of it is taken from the engine.
 
-// Notes keeps what the agent is told.
-func Notes(r *world.Run, e hal.ClusterEvent) {
-	changed, ok := e.(hal.Changed)
-	if !ok {
-		return
-	}
-	for _, o := range changed.Removed {
-		all := r.News[newsOf(o)]
-		for i := range all {
-			if all[i].Until == 0 && hal.IdentityOf(all[i].Object) == hal.IdentityOf(o) {
-				all[i].Until, all[i].IsGone = r.W.Now(), true
-			}
-		}
-	}
-	for _, o := range changed.Applied {
-		name := newsOf(o)
-		all := r.News[name]
-		if last := len(all) - 1; last >= 0 && all[last].Until == 0 {
-			all[last].Until = r.W.Now()
-		}
-		r.News[name] = append(all, world.News{Object: o, From: r.W.Now()})
-	}
-}
-
-// newsOf names an object. Two pods may have one name for a while, one after the other, and the end of the first may be
-// told last.
-func newsOf(object any) string {
-	if pod, ok := object.(*corev1.Pod); ok {
-		return "pod " + string(pod.UID)
-	}
-	return sim.ObjectName(object)
-}
-
-// lagging is how long the owner may take from the news of an object to what follows from it.
-const lagging = time.Minute
-
-// versions are the versions of an object that may decide on an operation that began at an instant. What is deleted is
-// what it was last: the volumes of a pod stay as they are while one can't be resolved.
-func versions[T any](r *world.Run, name string, began hal.Instant) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		all := r.News[name]
-		for i, n := range all {
-			object, ok := n.Object.(T)
-			if ok && (n.Until == 0 || n.Until.Add(lagging) >= began || n.IsGone && i == len(all)-1) && !yield(object) {
-				return
-			}
-		}
-	}
-}
-
 // LooksForOpen notes that some volume of a pod can't be resolved now, as far as the agent has been told: until it can
 // be, the pod's others stay as they were wanted before.
 func LooksForOpen(r *world.Run) {
@@ -87,11 +36,14 @@ func LooksForOpen(r *world.Run) {
 
 func isOpen(r *world.Run, pod *corev1.Pod, v *corev1.Volume) bool {
 	driver := ""
+	pv := lang.PodVolumeAsCSI(v)
 	switch {
 	case v.CSI != nil:
 		driver = v.CSI.Driver
-	case hal.ClaimName(pod, v) != "":
-		_, pv := r.Heard.Claimed(pod, v)
+	case pv != nil || hal.ClaimName(pod, v) != "":
+		if pv == nil {
+			_, pv = r.Heard.Claimed(pod, v)
+		}
 		if pv == nil || pv.Spec.CSI == nil {
 			return true
 		}
@@ -215,37 +167,23 @@ func (a *asked) differs(b *asked) func() string {
 // stagesAsked is what the objects ask of a stage of that volume.
 func stagesAsked(r *world.Run, driver, volume string, began hal.Instant) iter.Seq[asked] {
 	return func(yield func(asked) bool) {
-		for _, name := range namesOf(r, "pv ") {
-			for pv := range versions[*corev1.PersistentVolume](r, name, began) {
-				src := pv.Spec.CSI
-				if src == nil || src.Driver != driver || src.VolumeHandle != volume {
-					continue
+		for pv := range volumesTold(r, began) {
+			src := pv.Spec.CSI
+			if src == nil || src.Driver != driver || src.VolumeHandle != volume {
+				continue
+			}
+			for _, is := range r.Traits[driver] {
+				a := asked{
+					driver: src.Driver, volume: src.VolumeHandle, capability: capabilityOf(pv, is),
+					context: src.VolumeAttributes,
+					secrets: secretOf(r, src.NodeStageSecretRef), staging: stagedAt(pv),
 				}
-				for _, is := range r.Traits[driver] {
-					a := asked{
-						driver: src.Driver, volume: src.VolumeHandle, capability: capabilityOf(pv, is),
-						context: src.VolumeAttributes,
-						secrets: secretOf(r, src.NodeStageSecretRef), staging: stagedAt(pv),
-					}
-					if !attachedAsked(r, a, began, ofGroups(r, is, nil, yield)) {
-						return
-					}
+				if !attachedAsked(r, a, began, ofGroups(r, is, nil, yield)) {
+					return
 				}
 			}
 		}
 	}
-}
-
-// namesOf are the names of all objects of a kind that the agent was told of, sorted.
-func namesOf(r *world.Run, kind string) []string {
-	var all []string
-	for name := range r.News {
-		if strings.HasPrefix(name, kind) {
-			all = append(all, name)
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // publishesAsked is what the objects ask of the publishes of a pod: of all, or of those at one path.
@@ -272,6 +210,8 @@ func publishAsked(r *world.Run, pod *corev1.Pod, v *corev1.Volume, began hal.Ins
 	case !isUsed:
 	case v.CSI != nil:
 		return inlineAsked(r, pod, v, readOnly, began, at, yield)
+	case lang.PodVolumeAsCSI(v) != nil:
+		return claimedAsked(r, pod, lang.PodVolumeAsCSI(v), isBlock, readOnly, began, at, yield)
 	case hal.ClaimName(pod, v) != "":
 		readOnly = readOnly || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
 		for claim := range versions[*corev1.PersistentVolumeClaim](r, "pvc "+pod.Namespace+"/"+hal.ClaimName(pod, v), began) {

@@ -314,17 +314,19 @@ func (p *parser) hasHandle(handle, driver string) error {
 
 // handles are those of the volumes of a driver, or of all; sorted.
 func (s *Scenario) handles(driver string) (handles []string) {
+	for _, pv := range s.Volumes() {
+		if is := pv.Spec.CSI; is != nil && (driver == "" || is.Driver == driver) {
+			handles = append(handles, is.VolumeHandle)
+		}
+	}
 	for _, o := range s.Objects {
-		switch o := o.Value.(type) {
-		case *corev1.PersistentVolume:
-			if o.Spec.CSI != nil && (driver == "" || o.Spec.CSI.Driver == driver) {
-				handles = append(handles, o.Spec.CSI.VolumeHandle)
-			}
-		case *corev1.Pod:
-			for _, v := range o.Spec.Volumes {
-				if v.CSI != nil && (driver == "" || v.CSI.Driver == driver) {
-					handles = append(handles, plugin.InlineHandle(string(o.UID), v.Name))
-				}
+		pod, isPod := o.Value.(*corev1.Pod)
+		if !isPod {
+			continue
+		}
+		for _, v := range pod.Spec.Volumes {
+			if v.CSI != nil && (driver == "" || v.CSI.Driver == driver) {
+				handles = append(handles, plugin.InlineHandle(string(pod.UID), v.Name))
 			}
 		}
 	}

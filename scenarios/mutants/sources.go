@@ -7,6 +7,14 @@ var sources = []Mutant{
 		"maps.Copy(node.Labels, facts.Topology)", "_ = facts.Topology",
 	},
 	{
+		"a PersistentVolume of a former plugin is not its driver's", "L2, K:B16", "engine/populator.populator.translate",
+		`if source == "" || `, `if source != "" || `,
+	},
+	{
+		"a former plugin's volume that a pod names is not its driver's", "L2, K:B16", "engine/populator.populator.source",
+		"problem != nil || v.PV != nil", "problem != nil",
+	},
+	{
 		"a volume is mounted on a node that cannot reach it", "K:D26", "engine/populator.populator.reachable",
 		"if selector.Match(node) {", "if selector.Match(node) || lacking(affinity.Required, node.Labels) == \"\" {",
 	},

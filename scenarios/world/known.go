@@ -44,7 +44,7 @@ func NewObjects() Objects {
 func (o *Objects) Put(object any) {
 	switch v := object.(type) {
 	case *corev1.PersistentVolume:
-		o.volumes[v.Name] = v
+		o.volumes[v.Name] = lang.AsCSI(v)
 	case *corev1.PersistentVolumeClaim:
 		o.claims[v.Namespace+"/"+v.Name] = v
 	case *storagev1.CSIDriver:
@@ -107,7 +107,7 @@ func (o *Objects) identity(pod *corev1.Pod) string {
 func (o *Objects) renames(object any) bool {
 	switch v := object.(type) {
 	case *corev1.PersistentVolume:
-		old := o.volumes[v.Name]
+		old, v := o.volumes[v.Name], lang.AsCSI(v)
 		return old != nil && old.Spec.CSI != nil && v.Spec.CSI != nil &&
 			(old.Spec.CSI.Driver != v.Spec.CSI.Driver || old.Spec.CSI.VolumeHandle != v.Spec.CSI.VolumeHandle)
 	case *corev1.PersistentVolumeClaim:
@@ -371,6 +371,8 @@ func (r *Run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (
 		if _, c.PV = r.Now.Claimed(pod, v); c.PV == nil {
 			return Use{Name: v.Name}, false
 		}
+	} else {
+		c.PV = lang.PodVolumeAsCSI(v)
 	}
 	u, ok = c.use()
 	u.Bare = r.Bare[u.Driver]

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // Pod is one pod of the world: what the cluster wants of it, and whether its containers run.
@@ -267,7 +268,7 @@ func (r *Run) misses(u Use) string {
 
 // HearsOfVolume notes whether a volume is for one pod, as the agent knows it from now on.
 func (r *Run) HearsOfVolume(v *corev1.PersistentVolume) {
-	if u, ok := (Claimed{Spec: &corev1.Volume{}, PV: v}).use(); ok {
+	if u, ok := (Claimed{Spec: &corev1.Volume{}, PV: lang.AsCSI(v)}).use(); ok {
 		r.Exclusive[u.Thing()] = slices.Contains(v.Spec.AccessModes, corev1.ReadWriteOncePod)
 	}
 }

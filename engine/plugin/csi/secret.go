@@ -10,6 +10,7 @@ import (
 	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/intree"
 )
 
 // secret reads the secret that a parameter of the rung refers to, if any, at the moment it is used.
@@ -39,6 +40,9 @@ func secretsOfPod(pod *corev1.Pod) []string {
 		if src := pod.Spec.Volumes[i].CSI; src != nil && src.NodePublishSecretRef != nil {
 			names = append(names, pod.Namespace+"/"+src.NodePublishSecretRef.Name)
 		}
+		if pv, err := intree.PodVolume(&pod.Spec.Volumes[i], pod.Namespace); err == nil && pv != nil {
+			names = append(names, secretsOfVolume(pv)...)
+		}
 	}
 	return names
 }
@@ -46,6 +50,10 @@ func secretsOfPod(pod *corev1.Pod) []string {
 // secretsOfVolume names the secrets that a PersistentVolume's driver is given on a node.
 func secretsOfVolume(pv *corev1.PersistentVolume) []string {
 	var names []string
+	pv, err := intree.Volume(pv)
+	if err != nil {
+		return nil // no driver is asked for it
+	}
 	if src := pv.Spec.CSI; src != nil {
 		for _, ref := range []*corev1.SecretReference{src.NodeStageSecretRef, src.NodePublishSecretRef} {
 			if ref != nil {

@@ -52,6 +52,9 @@ func (t Table) Serves(name string) bool {
 	return slices.ContainsFunc(t, func(s plugin.Source) bool { return s.InPod != nil && s.Name == name })
 }
 
+// ServesVolume reports whether a source serves a PersistentVolume.
+func (t Table) ServesVolume(pv *corev1.PersistentVolume) bool { return t.sourceOf(pv, nil) != nil }
+
 // sourceOf is the source of a volume, nil if the table has none.
 func (t Table) sourceOf(pv *corev1.PersistentVolume, spec *corev1.Volume) *plugin.Source {
 	for i := range t {
