@@ -41,6 +41,7 @@ type Personality struct {
 	Credulous  bool // a mount at its path is taken for the volume's as asked, whatever it shows
 
 	PublishesNothing bool // a publish mounts nothing
+	PlacesNodes      bool // the publish of a raw block makes a device node at its target, and mounts nothing
 	// what it has mounted stays mounted when it lets go of it; only with StageMounts, and not of raw blocks
 	Leaves  bool
 	Lasting bool // what it has staged is staged still after a boot, without its mount: its back-end remembers

@@ -244,6 +244,10 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 			errno != syscall.EEXIST {
 			return hal.CodeInternal
 		}
+	} else if r.block && d.is.PlacesNodes {
+		if !d.placeNode(r, v) {
+			return hal.CodeInternal
+		}
 	} else if m := w.shows(v, r.target); m != nil && !m.isDead() {
 		if m.readOnly != r.readOnly && !d.is.Credulous {
 			return hal.CodeAlreadyExists
@@ -261,6 +265,17 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 		d.ruins(v, r.target)
 	}
 	return hal.CodeOK
+}
+
+// placeNode makes the device node of a volume at the target of its publish. It reports whether one is there.
+func (d *driver) placeNode(r *rpc, v *volume) bool {
+	errno := d.w.makeOne(actor{rpc: r}, r.target, hal.TypeBlockDevice, 0o660)
+	at, _, failed := d.w.walk(r.target, walkAll)
+	if errno != 0 && errno != syscall.EEXIST || failed != 0 || at.n.kind != hal.TypeBlockDevice {
+		return false
+	}
+	at.n.dev = hal.Device{Major: deviceMajor, Minor: v.number}
+	return true
 }
 
 // sourceOf is what a publish binds, "" for the volume's own root.

@@ -57,7 +57,7 @@ func (d *driver) addVolume(handle string) *volume {
 	v := &volume{handle: handle, number: w.volumes}
 	name := "vol" + strconv.FormatUint(uint64(v.number), 10)
 	v.device = "/dev/" + name
-	dev := hal.Device{Major: 253, Minor: v.number}
+	dev := hal.Device{Major: deviceMajor, Minor: v.number}
 	if d.is.Network {
 		v.newShare(d.name, dev)
 	} else if d.is.BlockDevice {
@@ -72,11 +72,14 @@ func (d *driver) addVolume(handle string) *volume {
 	return v
 }
 
+// deviceMajor is of the volumes of drivers.
+const deviceMajor = 253
+
 // makeDevice makes the volume's node below /dev.
 func (w *World) makeDevice(v *volume) {
 	dir := w.makeDirs("/dev")
 	k := dir.n.sb.newNode(hal.TypeBlockDevice, 0o660)
-	k.dev = hal.Device{Major: 253, Minor: v.number}
+	k.dev = hal.Device{Major: deviceMajor, Minor: v.number}
 	if dir.n.child(v.device[len("/dev/"):]) == nil {
 		dir.n.attach(v.device[len("/dev/"):], k)
 	}
