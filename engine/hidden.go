@@ -29,9 +29,9 @@ type hidden struct {
 	wait time.Duration         // until the next look; it doubles while nothing comes of it
 	// the rungs with an operation that has ended since the reading began; nil while nothing is read
 	ended   map[hal.Key]bool
-	due     hal.Instant // before that everything is not listed again for the sake of what nobody knows
-	planned bool        // it is listed then
-	until   hal.Instant // until then calls may act of which a lost journal did not tell
+	due     hal.Instant // lookForUsers lists nothing before that
+	planned bool        // lookForUsers runs then
+	until   hal.Instant // until then a setup of an earlier run may act, also one without a record
 }
 
 // note: what is read at this moment may be older than the end of an operation on key.

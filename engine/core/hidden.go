@@ -59,15 +59,15 @@ func (r *rung) isUntouched() bool { return !r.recorded && !r.inspected && r.isGo
 // HasVolume reports whether there is a rung of a volume.
 func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0 }
 
-// mayComeUnknown: r is only wanted, and a setup that an earlier run sent may bring it up, of which the journal, if it
-// was lost, did not tell (laws 5.4).
+// mayComeUnknown reports whether r is only wanted, and a setup of an earlier run may still bring it up. If the journal
+// was lost, no record tells of that setup (laws 5.4).
 func (c *Core) mayComeUnknown(r *rung) bool {
 	return c.earlier != 0 && r.Intent && r.isUntouched() && r.op == nil && c.rival(r) == nil &&
 		c.now < c.earlier.Add(r.Limits.SetUp+r.Limits.LateWindow)
 }
 
-// comesUnknown: such a setup has acted. Nobody was told that r is ready, so no containers have it; and the call acts
-// once, so r needs no fence.
+// comesUnknown makes r a rung without a record: such a setup has acted. Nobody was told that r is ready, so no
+// containers have it. The call acts once, so r needs no fence.
 func (c *Core) comesUnknown(r *rung) {
 	c.addOrphan(r.Rung)
 	e := r.evidence

@@ -56,7 +56,7 @@ type Volume struct {
 	Block    bool // used by volumeDevices
 
 	Claim *corev1.PersistentVolumeClaim // nil for inline sources
-	// PV is nil for inline sources, but for one that Kubernetes once had a plugin for: that of its CSI driver.
+	// PV is nil for inline sources. Of one for which Kubernetes once had a plugin it is that of its CSI driver.
 	PV *corev1.PersistentVolume
 	// InTree is the field of the source that PV was translated from, "" if it is as it was written.
 	InTree string

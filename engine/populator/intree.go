@@ -8,8 +8,8 @@ import (
 	"github.com/volnode/volnode/hal/intree"
 )
 
-// translate has a PersistentVolume with a source for which Kubernetes once had a plugin be one of the CSI driver that
-// serves it now (K:B16), unless a source of the table serves it as it is.
+// translate puts a volume of the CSI driver in place of a PersistentVolume with a source for which Kubernetes once had
+// a plugin (K:B16), unless a source of the table serves it as it is.
 func (p *populator) translate(v *plugin.Volume) *plugin.Problem {
 	if n := setIn(&v.PV.Spec.PersistentVolumeSource); n > 1 {
 		return plugin.Problemf(v.PVField("spec"), "names %d sources; keep one", n)
@@ -27,7 +27,7 @@ func (p *populator) translate(v *plugin.Volume) *plugin.Problem {
 	return nil
 }
 
-// translateInline does so with a volume of the pod that names such a source itself. It leaves v.PV nil of another.
+// translateInline does so for a volume of the pod that names such a source itself. Of another it leaves v.PV nil.
 func (p *populator) translateInline(v *plugin.Volume, source string) *plugin.Problem {
 	pv, err := intree.PodVolume(v.Spec, p.Pod.Namespace)
 	switch {

@@ -30,8 +30,8 @@ func Source(of *corev1.PersistentVolumeSource) string {
 	return ""
 }
 
-// Volume returns a PersistentVolume that says in terms of CSI what one with such a source says; of another it
-// returns the same. It fails if the source does not say which volume it is.
+// Volume translates a PersistentVolume with such a source into one of a CSI driver, and returns another as it is. pv
+// is not changed. It fails if the source does not say which volume it is.
 func Volume(pv *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	if Source(&pv.Spec.PersistentVolumeSource) == "" {
 		return pv, nil
@@ -39,9 +39,8 @@ func Volume(pv *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	return csitranslation.New().TranslateInTreePVToCSI(klog.Logger{}, pv)
 }
 
-// PodVolume returns a PersistentVolume that says in terms of CSI what a volume of a pod says that names such a
-// source itself (K:B16); nil of another. Pods that name the same volume get the same name. It fails as [Volume]
-// does.
+// PodVolume translates a volume of a pod that names such a source itself (K:B16) into a PersistentVolume; of another
+// it returns nil. Pods that name the same volume get the same name. It fails as [Volume] does.
 func PodVolume(spec *corev1.Volume, namespace string) (*corev1.PersistentVolume, error) {
 	if lib := csitranslation.New(); lib.IsInlineMigratable(spec) {
 		return lib.TranslateInTreeInlineVolumeToCSI(klog.Logger{}, spec, namespace)

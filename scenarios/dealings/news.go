@@ -14,9 +14,9 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// This file is the versions of the objects that the agent has been told of.
+// This file keeps each version of an object that the cluster has told the agent.
 
-// Notes keeps what the agent is told.
+// Notes keeps what the cluster tells the agent.
 func Notes(r *world.Run, e hal.ClusterEvent) {
 	changed, ok := e.(hal.Changed)
 	if !ok {
@@ -69,7 +69,7 @@ func versions[T any](r *world.Run, name string, began hal.Instant) iter.Seq[T] {
 	}
 }
 
-// namesOf are the names of all objects of a kind that the agent was told of, sorted.
+// namesOf returns the names of all objects of a kind that the agent knows, sorted.
 func namesOf(r *world.Run, kind string) []string {
 	var all []string
 	for name := range r.News {
@@ -81,7 +81,8 @@ func namesOf(r *world.Run, kind string) []string {
 	return all
 }
 
-// volumesTold are the versions of all PersistentVolumes, and what stands for those that pods name themselves.
+// volumesTold yields the versions of all PersistentVolumes, and one for each volume of awsElasticBlockStore that a pod
+// names itself.
 func volumesTold(r *world.Run, began hal.Instant) iter.Seq[*corev1.PersistentVolume] {
 	return func(yield func(*corev1.PersistentVolume) bool) {
 		for _, name := range namesOf(r, "pv ") {

@@ -12,8 +12,8 @@ import (
 // ebsDriver serves what awsElasticBlockStore names.
 const ebsDriver = "ebs.csi.aws.com"
 
-// AsCSI is what a PersistentVolume of awsElasticBlockStore is to its CSI driver, of the sources that Kubernetes once
-// had plugins for the one that scenarios know; another is what it is. Nothing of it is taken from the engine.
+// AsCSI returns what a PersistentVolume of awsElasticBlockStore is to its CSI driver, and another as it is. Scenarios
+// know no other source for which Kubernetes once had a plugin. Nothing of it is taken from the engine.
 func AsCSI(pv *corev1.PersistentVolume) *corev1.PersistentVolume {
 	src := pv.Spec.AWSElasticBlockStore
 	if src == nil {
@@ -24,7 +24,7 @@ func AsCSI(pv *corev1.PersistentVolume) *corev1.PersistentVolume {
 	return pv
 }
 
-// PodVolumeAsCSI is the PersistentVolume that stands for one that a pod names itself; nil of another source.
+// PodVolumeAsCSI returns the PersistentVolume for a volume of that source which a pod names itself; nil of another.
 func PodVolumeAsCSI(v *corev1.Volume) *corev1.PersistentVolume {
 	src := v.AWSElasticBlockStore
 	if src == nil {
@@ -50,7 +50,7 @@ func ebs(src *corev1.AWSElasticBlockStoreVolumeSource) corev1.PersistentVolumeSo
 	}}
 }
 
-// Volumes are the PersistentVolumes that the objects of a scenario stand for.
+// Volumes returns the PersistentVolumes of a scenario as their drivers know them.
 func (s *Scenario) Volumes() (all []*corev1.PersistentVolume) {
 	for _, o := range s.Objects {
 		switch o := o.Value.(type) {
