@@ -50,8 +50,9 @@ type StartRefused struct{ Why string }
 // NotRecognised: a start has found what belongs to no source.
 type NotRecognised struct{ Path, Why string }
 
-// HiddenRead: places that the start could not list have been listed.
-type HiddenRead struct {
+// ListedAgain: what earlier lives have left on the node was listed once more. A start could not read all of it, or some
+// of it has come since.
+type ListedAgain struct {
 	WithoutRecord int // rungs that were found there
 	Hidden        int // places that can't be listed yet
 }
@@ -220,8 +221,8 @@ func (e NotRecognised) Line() Line {
 }
 
 // Line implements [Event].
-func (e HiddenRead) Line() Line {
-	return line(LevelInfo, "read again what the start could not read", "without-record", itoa(e.WithoutRecord),
+func (e ListedAgain) Line() Line {
+	return line(LevelInfo, "listed again what earlier runs have left", "without-record", itoa(e.WithoutRecord),
 		"hidden", itoa(e.Hidden))
 }
 

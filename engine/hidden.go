@@ -112,7 +112,7 @@ func (d *hidden) lookedAtHidden(listing plugin.Listing, err error) {
 	}
 	d.left = left
 	if now := plugin.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
-		d.emit(HiddenRead{len(orphans), len(now)})
+		d.emit(ListedAgain{len(orphans), len(now)})
 		step(d.port, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
 		d.found()
 	}

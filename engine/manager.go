@@ -159,7 +159,8 @@ func (m *VolumeManager) begin(n node) {
 	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
 	if n.start.HasRun {
-		m.hidden.until = n.start.Now.Add(m.cfg.latestSetUp())
+		n.start.ComesUntil = n.start.Now.Add(m.cfg.latestSetUp())
+		m.hidden.until = n.start.ComesUntil
 	}
 	m.core = core.New(n.start)
 	s := &n.start

@@ -15,6 +15,8 @@ type Core struct {
 	step uint64      // number of the present step
 	// earlier bounds when earlier runs sent their last call; 0 if there was no such run.
 	earlier hal.Instant
+	// comesUntil bounds when a setup of an earlier run may act, also one of which no record tells.
+	comesUntil hal.Instant
 
 	rungs map[hal.Key]*rung // all that core knows of
 	order []*rung           // what sorted returned last
@@ -66,7 +68,10 @@ type Start struct {
 	Boot hal.BootID
 	// HasRun: an agent has run here before. It may have sent calls of which no record tells, as the journal may be
 	// damaged, gone, or an old copy that shows nothing of it.
-	HasRun   bool
+	HasRun bool
+	// ComesUntil bounds when a setup that such an agent sent may act.
+	ComesUntil hal.Instant
+
 	Records  []Record // of the journal
 	Found    []Found  // what is at the place of each record; a missing one could not be read
 	Orphans  []Rung   // found on the node without a record: Want is what can be told of them
@@ -93,7 +98,8 @@ type Found struct {
 func New(s Start) *Core {
 	c := &Core{
 		now: s.Now, boot: s.Boot, limit: cmp.Or(s.InFlight, MaxInFlight), covers: s.Covers, hidden: s.Hidden,
-		rungs: map[hal.Key]*rung{}, above: map[hal.Key][]*rung{}, volumes: map[string][]*rung{},
+		comesUntil: s.ComesUntil,
+		rungs:      map[hal.Key]*rung{}, above: map[hal.Key][]*rung{}, volumes: map[string][]*rung{},
 		places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{},
 		open: map[hal.OpID]*rung{}, serial: map[string]bool{},

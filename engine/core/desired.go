@@ -44,8 +44,7 @@ func (c *Core) pod(uid PodUID) *pod {
 
 // forgetPod drops a pod if core knows only its UID.
 func (c *Core) forgetPod(p *pod) {
-	isMinded := p.gone && len(c.hidden) > 0
-	if !p.wanted && !isMinded && len(p.rungs) == 0 && len(p.waiters) == 0 && !p.isTouched {
+	if !p.wanted && !(p.gone && c.mayComeToLight()) && len(p.rungs) == 0 && len(p.waiters) == 0 && !p.isTouched {
 		delete(c.pods, p.uid)
 	}
 }
@@ -265,7 +264,7 @@ func (c *Core) unwanted(uid PodUID) {
 
 func (c *Core) gone(uid PodUID) {
 	p := c.pods[uid]
-	if p == nil && len(c.hidden) > 0 {
+	if p == nil && c.mayComeToLight() {
 		p = c.pod(uid) // what is found of it later has no containers
 	}
 	if p == nil {

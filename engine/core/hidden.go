@@ -59,6 +59,10 @@ func (r *rung) isUntouched() bool { return !r.recorded && !r.inspected && r.isGo
 // HasVolume reports whether there is a rung of a volume.
 func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0 }
 
+// mayComeToLight reports whether a later listing may find what is not known yet: a name could not be looked at, or a
+// setup of an earlier run may still act.
+func (c *Core) mayComeToLight() bool { return len(c.hidden) > 0 || c.now < c.comesUntil }
+
 // mayComeUnknown reports whether r is only wanted, and a setup of an earlier run may still bring it up. If the journal
 // was lost, no record tells of that setup (laws 5.4).
 func (c *Core) mayComeUnknown(r *rung) bool {

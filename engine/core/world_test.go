@@ -284,7 +284,7 @@ func (w *world) restart(t *rapid.T) core.Start {
 	}
 	w.durable = len(w.lines)
 	recs := w.records(w.durable)
-	start := core.Start{Now: w.now, Boot: w.boot, HasRun: true}
+	start := core.Start{Now: w.now, Boot: w.boot, HasRun: true, ComesUntil: w.now.Add(time.Minute)}
 	for _, key := range sortedKeys(recs) {
 		start.Records = append(start.Records, recs[key])
 		if !w.chance(t, 8, "unreadable") {

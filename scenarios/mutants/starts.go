@@ -83,6 +83,10 @@ var starts = []Mutant{
 		"if d.h.Runtime.Now() < d.until {", "if false {",
 	},
 	{
+		"what the host said of a pod is lost before its volume comes to light", "L2, laws 5.4", "engine/core.Core.gone",
+		"if p == nil && c.mayComeToLight() {", "if p == nil && len(c.hidden) > 0 {",
+	},
+	{
 		"what is found where a start could not look is not taken in", "S15", "engine/core.Core.discovered",
 		"c.addOrphans(slices.DeleteFunc(slices.Clone(e.Orphans),", "c.addOrphans(slices.DeleteFunc(e.Orphans[:0:0],",
 	},

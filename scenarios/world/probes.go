@@ -151,7 +151,7 @@ func (r *Run) Probes(e engine.Event) {
 		r.reaches(coverage.RegistrationFails)
 	case engine.Started:
 		without = e.WithoutRecord
-	case engine.HiddenRead:
+	case engine.ListedAgain:
 		without = e.WithoutRecord
 	}
 	if without > 0 {
