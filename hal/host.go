@@ -2,7 +2,7 @@ package hal
 
 import "context"
 
-// Host is everything the engine can touch. All fields are set; a wrapper replaces fields one by one.
+// Host is everything the engine can touch. All fields but Tokens are set; a wrapper replaces fields one by one.
 type Host struct {
 	Runtime       Runtime
 	Machine       Machine
@@ -19,6 +19,7 @@ type Host struct {
 	CSINode       CSINode
 	CSIController CSIController
 	Cluster       Cluster
+	Tokens        Tokens // nil where nobody makes any
 	Watches       Watches
 }
 

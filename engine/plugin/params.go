@@ -24,6 +24,8 @@ const (
 	ParamGroup = "mountGroup"
 	// ParamFSGroup is the group that volnode gives the files of the volume to, in decimal; "" for none.
 	ParamFSGroup = "fsGroup"
+	// ParamAccount is the service account of the pod, for its tokens.
+	ParamAccount = "serviceAccount"
 	// ParamSecret and ParamOtherSecret are namespace/name of the volume's Secrets. A driver may quote both.
 	ParamSecret      = "secret"
 	ParamOtherSecret = "otherSecret"

@@ -67,6 +67,8 @@ type Volume struct {
 	Attachment *storagev1.VolumeAttachment
 	// Contents finds the Secrets and ConfigMaps that the volume is made of.
 	Contents Contents
+	// HasTokens: somebody makes tokens of service accounts.
+	HasTokens bool
 	// IsComplete: every source has said all that it knows, so what is not known is not there.
 	IsComplete bool
 	// Registered names the drivers that are registered, sorted, for the problem that says that this one is not.

@@ -30,7 +30,8 @@ type Input struct {
 	Attachment func(name string) *storagev1.VolumeAttachment
 	// Held finds what is known of a Secret or a ConfigMap.
 	Held func(kind, namespace, name string) *hal.Content
-	// IsComplete: see [plugin.Volume].
+	// HasTokens and IsComplete: see [plugin.Volume].
+	HasTokens  bool
 	IsComplete bool
 	Driver     func(driver string) *plugin.DriverFacts // nil until it is registered
 	Config     func(driver string) plugin.DriverConfig
@@ -160,6 +161,7 @@ func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	v := plugin.Volume{
 		Root: p.Root, NodeName: p.NodeName, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
 		Registered: p.Registered, IsComplete: p.IsComplete, Contents: p,
+		HasTokens: p.HasTokens,
 	}
 	result := Volume{Name: spec.Name, Problem: u.problem}
 	if result.Problem == nil {

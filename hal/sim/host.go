@@ -23,7 +23,8 @@ func (w *World) hostOf(inc *incarnation) hal.Host {
 		HostPaths: hostPaths{h}, Images: hostImages{h}, Blocks: hostBlocks{h},
 		Children: hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
 		CSIIdentity: hostIdentity{h},
-		CSINode:     hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Watches: hostWatches{h},
+		CSINode:     hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Tokens: hostTokens{h},
+		Watches: hostWatches{h},
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"time"
+
+	"github.com/volnode/volnode/hal"
 )
 
 // SetMachineID gives the node another machine-id, as the copy of a disk in another machine has.
@@ -22,8 +24,11 @@ func (h hostMachine) Random() (b [16]byte) {
 func (h hostMachine) ID() string { return h.w.machineID }
 
 // Date is the world's clock as the date of a calendar whose months have 28 days.
-func (h hostMachine) Date() string {
-	since := time.Duration(h.w.sched.now)
+func (h hostMachine) Date() string { return date(h.w.sched.now) }
+
+// date is what the wall clock says at an instant.
+func date(at hal.Instant) string {
+	since := time.Duration(at)
 	day := int(since / (24 * time.Hour))
 	since %= 24 * time.Hour
 	return fmt.Sprintf("%d-%02d-%02dT%02d:%02d:%02dZ", 2030+day/336, 1+day/28%12, 1+day%28, int(since/time.Hour),

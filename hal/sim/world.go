@@ -69,6 +69,7 @@ type World struct {
 	tears      int      // how many were, so far
 	trap       string   // the call behind whose next answer the agent's code panics: see SetTrap
 	shares     []*share // that are no volume's
+	tokens     []Token
 	images     map[string]*image
 	blocks     []*blockDevice // disks of the node, in order of their numbers at first
 	sequences  uint64         // of disks so far

@@ -20,7 +20,8 @@ type Site struct {
 type Around func(s Site, c hal.Call, do func() error) error
 
 // Host returns h with around put around each call of Mounts, Tree, Files, HostPaths, Images, Blocks, Children,
-// Registration, Drivers, the CSI services and Cluster.Secret. Runtime and Watches, which act on nothing, stay.
+// Registration, Drivers, the CSI services, the reads of Cluster, and Tokens. Runtime and Watches, which act on nothing,
+// stay.
 func Host(h hal.Host, around Around) hal.Host {
 	h.Mounts = mounts{h.Mounts, around}
 	h.Tree = tree{h.Tree, around}
@@ -36,6 +37,9 @@ func Host(h hal.Host, around Around) hal.Host {
 	h.CSIController = controller{h.CSIController, around}
 	if h.Cluster != nil {
 		h.Cluster = cluster{h.Cluster, around}
+	}
+	if h.Tokens != nil {
+		h.Tokens = tokens{h.Tokens, around}
 	}
 	return h
 }

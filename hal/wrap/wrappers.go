@@ -447,6 +447,20 @@ func (w registration) Notify(
 	})
 }
 
+type tokens struct {
+	hal.Tokens
+	around Around
+}
+
+func (w tokens) Token(
+	c hal.Call, r hal.TokenRequest,
+) (hal.Token, error) {
+	at := Site{"token", r.String(), hal.ClassRPC, false}
+	return get(w.around, at, c, func() (hal.Token, error) {
+		return w.Tokens.Token(c, r)
+	})
+}
+
 type tree struct {
 	hal.Tree
 	around Around

@@ -21,6 +21,10 @@ const readIn = 2 * time.Second
 // file of the journal.
 const renewalCosts = 10
 
+// tokenCosts is the same of a token that is written in the place of another: its file and those beside it, their
+// directory and the links to it, and what goes.
+const tokenCosts = 24
+
 // hasCompared lets the agent find what somebody has changed in place: in that instant its journal is in trouble.
 func hasCompared(r *world.Run) bool {
 	return r.Root.WoundedAt == 0 || restsAt(r, r.Root.WoundedAt.Add(dealings.Noticing))
@@ -39,7 +43,7 @@ func isQuiet(r *world.Run) bool {
 	if dealings.AnyRenews(r) && !restsAt(r, r.Registrars.Calm.Add(dealings.AllRenewed)) {
 		return false // what a driver has forgotten shows when it is asked to publish again
 	}
-	before, renewals, since := r.Actual, dealings.Renewals(r), r.W.Now()
+	before, renewals, tokens, since := r.Actual, dealings.Renewals(r), len(r.W.Tokens()), r.W.Now()
 	if !r.Until(since.Add(dealings.Quiet)) {
 		return false
 	}
@@ -48,7 +52,8 @@ func isQuiet(r *world.Run) bool {
 	}
 	r.Judges("L7")
 	n := r.Actual.Effects - before.Effects
-	if most := renewalCosts * (r.Actual.Renewals - before.Renewals); r.Actual.Mounting == before.Mounting && n <= most {
+	most := renewalCosts*(r.Actual.Renewals-before.Renewals) + tokenCosts*(len(r.W.Tokens())-tokens)
+	if r.Actual.Mounting == before.Mounting && n <= most {
 		n = 0
 	}
 	if n > 0 && r.Actual.Mounting == before.Mounting && dealings.NotesAgain(r, since) {

@@ -2,7 +2,10 @@ package dealings
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -39,7 +42,17 @@ func Renews(r *world.Run, p *world.Place, e *sim.Effect) bool {
 
 // IsRenewal reports whether an operation that is planned is one.
 func IsRenewal(r *world.Run, o *core.Op) bool {
-	return o.Verb == core.Refresh && wantsRenewal(r, o.Key)
+	return o.Verb == core.Refresh && (wantsRenewal(r, o.Key) || hasTokens(r, o))
+}
+
+// hasTokens reports whether an operation is on a volume that has tokens, which are renewed in time.
+func hasTokens(r *world.Run, o *core.Op) bool {
+	p := r.ByUID[o.Pod]
+	isToken := func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil }
+	return p != nil && slices.ContainsFunc(p.Object.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Projected != nil && string(o.Key) == "projected/"+string(p.Uid)+"/"+v.Name &&
+			slices.ContainsFunc(v.Projected.Sources, isToken)
+	})
 }
 
 // wantsRenewal reports whether a rung is a publish that its driver holds, and wants repeated.

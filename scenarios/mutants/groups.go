@@ -37,7 +37,7 @@ var groups = []Mutant{
 	},
 	{
 		"the files of a Secret keep the group that they had", "S20, K:G99", "engine/plugin/projected.writer.shows",
-		"info.Mode != f.mode || info.GID != uint32(w.group) ||", "info.Mode != f.mode ||",
+		"info.UID == uint32(f.user) && info.GID == uint32(w.group) &&", "info.UID == uint32(f.user) &&",
 	},
 	{
 		"an edit of the group changes no Secret", "S20, K:G99", "engine/plugin/projected.source.ladder",
@@ -45,7 +45,7 @@ var groups = []Mutant{
 	},
 	{
 		"the group of a pod may not read its Secrets", "S20, K:G102", "engine/plugin/projected.collect",
-		"files[at].mode | 0o440", "files[at].mode | 0o400",
+		"f.mode |= 0o440", "f.mode |= 0o400",
 	},
 	{
 		"all files of Secrets are readable by their group", "S20, K:G102", "engine/plugin/projected.collect",

@@ -31,7 +31,7 @@ var projections = []Mutant{
 		"case r.isOptional:", "case r.isOptional, is == nil:",
 	},
 	{
-		"a Secret that goes while it is read makes an empty volume", "S20", "engine/plugin/projected.collect",
+		"a Secret that goes while it is read makes an empty volume", "S20", "engine/plugin/projected.made.add",
 		"case hal.Is(err, syscall.ENOENT) && r.isOptional:", "case hal.Is(err, syscall.ENOENT):",
 	},
 	{
@@ -96,7 +96,7 @@ var projections = []Mutant{
 	},
 	{
 		"a file may be a directory, too", "L12", "engine/plugin/projected.collect",
-		"if _, is := files[at[:i]]; is {", "if _, is := files[at[:i]]; is && i == 0 {",
+		"if _, is := m.files[at[:i]]; is {", "if _, is := m.files[at[:i]]; is && i == 0 {",
 	},
 	{
 		"what a pod says of itself never changes", "S20, K:G99", "engine/plugin/projected.downwardVersion",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,7 @@ func TestVolumesConform(t *testing.T) {
 				for name, newWorld := range backends.All {
 					w := newWorld()
 					h := w.Host()
-					h.Cluster = objects{}
+					h.Cluster, h.Tokens = objects{}, objects{}
 					w.Do(func() { said[name] = lives(t, &h, w.Dir(), v) })
 					w.Close()
 				}
@@ -98,7 +99,7 @@ func TestDisksConform(t *testing.T) {
 	}
 }
 
-// objects has all Secrets and ConfigMaps that anybody asks for.
+// objects has all Secrets, ConfigMaps and tokens that anybody asks for.
 type objects struct{ hal.Cluster }
 
 var held = map[string]string{"key": "of", "version": "one"}
@@ -115,6 +116,10 @@ func (objects) Pod(_ hal.Call, namespace, name, uid string) (*corev1.Pod, error)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}, nil
 }
 
+func (objects) Token(hal.Call, hal.TokenRequest) (hal.Token, error) {
+	return hal.NewToken("of the account", "", time.Hour), nil
+}
+
 // lives takes a volume up and down and tells what each verb said, without what differs between two nodes.
 func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape) (said []string) {
 	pv := v.PV.DeepCopy()
@@ -123,9 +128,12 @@ func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape) (said []
 		require.NoError(t, h.HostPaths.Make(hal.Call{}, pv.Spec.Local.Path, hal.TypeDirectory))
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
+	user := int64(1000)
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user}
+	pod.Spec.Containers = []corev1.Container{{Name: "app"}}
 	rungs, problem := kinds.All().Ladder(nil, plugin.Volume{
 		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: v.Source}, PV: pv,
-		Contents: objects{},
+		Contents: objects{}, HasTokens: true,
 	})
 	require.Nil(t, problem)
 	prints, facts := map[hal.Key]string{}, map[hal.Key][]core.Fact{}

@@ -29,7 +29,7 @@ func Of(secrets ...map[string]string) *Finder {
 	l := &Finder{windows: map[string]bool{}}
 	for _, data := range secrets {
 		for _, key := range slices.Sorted(maps.Keys(data)) {
-			l.add(data[key])
+			l.Add(data[key])
 		}
 	}
 	return l
@@ -53,7 +53,11 @@ func formsOfSecret(value string) []string {
 	return forms
 }
 
-func (l *Finder) add(value string) {
+// Add makes one more value known.
+func (l *Finder) Add(value string) {
+	if l.windows == nil {
+		l.windows = map[string]bool{}
+	}
 	if word := strings.TrimSpace(value); len(word) < telling {
 		l.words = append(l.words, word, hex.EncodeToString([]byte(word)))
 		return

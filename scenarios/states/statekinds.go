@@ -59,7 +59,7 @@ var notAsItIs = fieldsAs(map[as]string{
 	// tenth of one.
 	asNothing: `
 		world.Run: Cfg H Bare Traits News Shows OpenAt Canary Probe Cover probing Lines storm Actual Leaks IsKnown IsOver
-		world.Run: Crowd Meter
+		world.Run: Crowd Meter tokens
 		world.Place: sent
 		world.HandOver: Life
 		sim.World: config profile observe entered enteredFor start pids rpcCount borrowed slabs hungAt

@@ -37,6 +37,7 @@ func (g *Workload) PlanGroup(i int, name string) {
 		return
 	}
 	s.Group = groups[g.Pick("workload.group", name, 0, 1, 2, 1)]
+	s.User = uint16(1000 * g.Pick("workload.user", name, 0, 1, 1))
 	if g.Pick("workload.group-edit", name, 0, 3, 1) == 1 {
 		to := groups[g.Pick("workload.group", name, 1, 1, 1, 1)]
 		g.At(g.Time("workload.group-time", name, 0, cases.Chaos), name, func() {

@@ -8,9 +8,21 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
+// Leak is what of a secret or of a token is in a text, "" for nothing.
+func (r *Run) Leak(text string) string {
+	if part := r.Leaks.In(text); part != "" {
+		return part
+	}
+	given := r.W.Tokens()
+	for ; r.tokens.known < len(given); r.tokens.known++ {
+		r.tokens.leaks.Add(given[r.tokens.known].Text)
+	}
+	return r.tokens.leaks.In(text)
+}
+
 // Reveals is S17 of a text that people read: it has no secret, and nothing that a terminal obeys.
 func (r *Run) Reveals(site, object, text string) {
-	if part := r.Leaks.In(text); part != "" {
+	if part := r.Leak(text); part != "" {
 		r.Fail("S17", site, object, fmt.Sprintf("%q, of a secret, is in the %s: %q", part, site, text))
 	}
 	for i := range len(text) {

@@ -84,6 +84,7 @@ type Shape struct {
 	Inline     bool   // it has an inline volume
 	Otherwise  bool   // of the other driver
 	Group      uint16 // its fsGroup, 0 for none
+	User       uint16 // who its containers run as, 0 if it does not say
 	Disguised  bool   // called like the PersistentVolume of its first volume, in place of that
 }
 
@@ -328,6 +329,10 @@ func (s *Shape) podObject() *corev1.Pod {
 	if s.Group != 0 {
 		group := int64(s.Group)
 		p.Spec.SecurityContext = &corev1.PodSecurityContext{FSGroup: &group}
+	}
+	if s.User != 0 {
+		user := int64(s.User)
+		p.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{RunAsUser: &user}
 	}
 	return p
 }

@@ -92,6 +92,25 @@ func GroupOf(pod *corev1.Pod) string {
 	return strconv.FormatInt(*pod.Spec.SecurityContext.FSGroup, 10)
 }
 
+// UserOf is who all containers of a pod run as; 0 if they differ, or if the pod does not say.
+func UserOf(pod *corev1.Pod) (user uint32, isSaid bool) {
+	var all []int64
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		switch {
+		case c.SecurityContext != nil && c.SecurityContext.RunAsUser != nil:
+			all = append(all, *c.SecurityContext.RunAsUser)
+		case pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.RunAsUser != nil:
+			all = append(all, *pod.Spec.SecurityContext.RunAsUser)
+		default:
+			return 0, false
+		}
+	}
+	if len(slices.Compact(all)) != 1 {
+		return 0, false
+	}
+	return uint32(all[0]), true
+}
+
 // ModeOf is the mode of a directory of a volume that is given to a group, if there is one (K:G102).
 func ModeOf(mode uint32, group string) uint32 {
 	if group == "" {

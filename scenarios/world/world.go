@@ -111,7 +111,11 @@ type Run struct {
 	// a driver spoils or loses all that it has published: that it does so again is no change
 	IsRuined bool
 
-	Leaks     *secrets.Finder // what is in the secrets; it must come out nowhere
+	Leaks  *secrets.Finder // what is in the secrets; it must come out nowhere
+	tokens struct {        // of service accounts; they must come out nowhere either
+		leaks secrets.Finder
+		known int // so many are in leaks
+	}
 	Canary    func(*Run)
 	Astray    []string   // files that containers wrote below a volume's mount, while somebody had unmounted it
 	Probe     func(*Run) // looks after each event, nil for nobody

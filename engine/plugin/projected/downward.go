@@ -48,7 +48,7 @@ func addDownward(
 		if why != "" {
 			return why
 		}
-		files[items[i].Path] = file{text, modeOf(items[i].Mode, byDefault)}
+		files[items[i].Path] = file{data: text, mode: modeOf(items[i].Mode, byDefault)}
 	}
 	return ""
 }

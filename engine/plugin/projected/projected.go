@@ -1,6 +1,6 @@
 // Package projected is the volume sources secret, configMap, downwardAPI and projected: files made of what Secrets and
-// ConfigMaps hold, and of what the pod itself is. A change reaches the files of a pod that runs, all at once: see
-// [writer].
+// ConfigMaps hold, of what the pod itself is, and of tokens of its service account. A change reaches the files of a pod
+// that runs, all at once: see [writer].
 //
 // A rung's parameters say which files are made of which objects, and of which versions. What the objects hold is read
 // when it is written, and never kept: see K:G99, K:G103.
@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -166,7 +167,7 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 		return nil, plugin.Problemf(v.Field("."+s.name), "%v", err)
 	}
 	place := s.place(v.Root, string(v.Pod.UID), v.Spec.Name)
-	return append(to, core.Rung{
+	to = append(to, core.Rung{
 		Key: hal.Key(string(s.kind) + "/" + string(v.Pod.UID) + "/" + v.Spec.Name), Kind: s.kind,
 		Pod: core.PodUID(v.Pod.UID),
 		Want: append(make([]core.Param, 0, 9), // one is who the pod is
@@ -179,7 +180,11 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 			core.Param{Name: plugin.ParamStop, Value: place.Stop},
 			core.Param{Name: paramVersions, Value: strings.Join(versions, " "), OnChange: core.OnChangeRefresh},
 		),
-	}), nil
+	})
+	if slices.ContainsFunc(of.Sources, isToken) {
+		withTokens(&to[len(to)-1], v)
+	}
+	return to, nil
 }
 
 // version checks source number i of a volume, and returns the version of what it is made of.
@@ -197,12 +202,15 @@ func (s *source) version(v plugin.Volume, i int, p *corev1.VolumeProjection) (st
 	if named != 1 {
 		return "", plugin.Problemf(at, "names %d sources; name one", named)
 	}
-	if p.DownwardAPI != nil {
+	switch {
+	case p.DownwardAPI != nil:
 		return downwardVersion(v, at, p.DownwardAPI.Items)
+	case p.ServiceAccountToken != nil:
+		return tokenVersion(v, at, p.ServiceAccountToken)
 	}
 	r, ok := referenceOf(p)
 	if !ok {
-		return "", plugin.Problemf(at, "volnode makes files of Secrets, ConfigMaps and the pod itself; tokens, trust "+
+		return "", plugin.Problemf(at, "volnode makes files of Secrets, ConfigMaps, tokens and the pod itself; trust "+
 			"bundles and certificates are not served")
 	}
 	if bad := plugin.BadObjectName(r.name); bad != "" {

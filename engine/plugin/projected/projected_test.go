@@ -301,8 +301,8 @@ func TestASourceIsOne(t *testing.T) {
 			Secret:    &corev1.SecretProjection{LocalObjectReference: named("s")},
 			ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("m")},
 		},
-		"tokens, trust bundles and certificates are not served": {
-			ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"},
+		"trust bundles and certificates are not served": {
+			ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Path: "ca"},
 		},
 	} {
 		s, v := volumeOf(t, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{

@@ -44,7 +44,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if !ok {
 		return r
 	}
-	files, why := collect(h, o)
+	m, why := collect(h, o)
 	if why != "" {
 		return op.NotDone(why)
 	}
@@ -52,18 +52,23 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if !ok {
 		return r
 	}
+	if m.renewBy != 0 && m.renewBy <= h.Runtime.Now() { // to make the directory has taken that long
+		if m, why = collect(h, o); why != "" {
+			return op.Unknown(why)
+		}
+	}
 	w := writer{h: h, c: op.Call(o), dir: d.Path, mode: d.FullMode(), group: max(0, op.GroupID(d.Group))}
 	if top, mounted := seen.Top(); mounted {
 		w.c.Inside = hal.Inside{Path: d.Path, ID: top.ID}
 	}
-	short, err := w.write(files)
+	short, err := w.write(m.files)
 	switch {
 	case err != nil && o.Verb == core.Refresh:
 		return op.NotDone("cannot write its new content; the pod sees the former: " + err.Error())
 	case err != nil:
 		return op.Unknown("cannot write its content: " + err.Error())
 	}
-	r.Facts = []core.Fact{{Name: plugin.FactPath, Value: d.Path}}
+	r.Facts, r.RefreshBy = []core.Fact{{Name: plugin.FactPath, Value: d.Path}}, m.renewBy
 	if r.Short, r.Unfinished = d.ClearTrash(h, o); r.Short == "" {
 		r.Short = short
 	}
@@ -94,53 +99,37 @@ func tearDown(h *hal.Host, o core.Op) core.Result {
 type file struct {
 	data string
 	mode uint32
+	user int // whose it is
+}
+
+// made is what a volume is to show.
+type made struct {
+	files   map[string]file // by path
+	renewBy hal.Instant     // when it is to be made again; 0 is never
 }
 
 // collect reads what the volume is made of. It says why it can't. Of two sources with one path the later one counts
 // (K:G103).
-func collect(h *hal.Host, o core.Op) (files map[string]file, why string) {
+func collect(h *hal.Host, o core.Op) (m made, why string) {
 	var of corev1.ProjectedVolumeSource
 	if err := json.Unmarshal([]byte(core.Value(o.Params, paramFiles)), &of); err != nil {
-		return nil, "the record of " + string(o.Key) + ": " + paramFiles + ": " + err.Error()
+		return m, "the record of " + string(o.Key) + ": " + paramFiles + ": " + err.Error()
 	}
-	files = map[string]file{}
+	m.files = map[string]file{}
 	for i := range of.Sources {
-		if d := of.Sources[i].DownwardAPI; d != nil {
-			c, namespace := reading(h, o)
-			pod, err := h.Cluster.Pod(c, namespace, core.Value(o.Params, paramName), string(o.Pod))
-			if err != nil {
-				return nil, "volnode cannot read the pod: " + err.Error()
-			}
-			if why := addDownward(files, pod, d.Items, of.DefaultMode); why != "" {
-				return nil, why
-			}
-			continue
-		}
-		r, ok := referenceOf(&of.Sources[i])
-		if !ok {
-			return nil, "the record of " + string(o.Key) + " has a source that volnode does not serve"
-		}
-		name := core.Value(o.Params, paramNamespace) + "/" + r.name
-		data, err := read(h, o, r)
-		switch {
-		case hal.Is(err, syscall.ENOENT) && r.isOptional:
-			continue
-		case hal.Is(err, syscall.ENOENT):
-			return nil, fmt.Sprintf("%s %s is not there; add it", r.kind, name)
-		case err != nil:
-			return nil, fmt.Sprintf("%s %s: volnode cannot read it: %v", r.kind, name, err)
-		}
-		if why := r.add(files, data, of.DefaultMode); why != "" {
-			return nil, r.kind + " " + name + " " + why
+		if why := m.add(h, o, &of.Sources[i], of.DefaultMode); why != "" {
+			return m, why
 		}
 	}
-	for _, at := range slices.Sorted(maps.Keys(files)) {
+	for _, at := range slices.Sorted(maps.Keys(m.files)) {
 		if core.Value(o.Params, plugin.ParamFSGroup) != "" { // the owner and the group read it (K:G102)
-			files[at] = file{files[at].data, files[at].mode | 0o440}
+			f := m.files[at]
+			f.mode |= 0o440
+			m.files[at] = f
 		}
 		for i := strings.IndexByte(at, '/'); i >= 0; {
-			if _, is := files[at[:i]]; is {
-				return nil, fmt.Sprintf("%.100q would be a file and a directory; give one of the two another path", at[:i])
+			if _, is := m.files[at[:i]]; is {
+				return m, fmt.Sprintf("%.100q would be a file and a directory; give one of the two another path", at[:i])
 			}
 			next := strings.IndexByte(at[i+1:], '/')
 			if next < 0 {
@@ -149,7 +138,40 @@ func collect(h *hal.Host, o core.Op) (files map[string]file, why string) {
 			i += 1 + next
 		}
 	}
-	return files, ""
+	return m, ""
+}
+
+// add adds the files of one source, or says why it can't.
+func (m *made) add(h *hal.Host, o core.Op, p *corev1.VolumeProjection, byDefault *int32) (why string) {
+	switch {
+	case p.DownwardAPI != nil:
+		c, namespace := reading(h, o)
+		pod, err := h.Cluster.Pod(c, namespace, core.Value(o.Params, paramName), string(o.Pod))
+		if err != nil {
+			return "volnode cannot read the pod: " + err.Error()
+		}
+		return addDownward(m.files, pod, p.DownwardAPI.Items, byDefault)
+	case p.ServiceAccountToken != nil:
+		return m.addToken(h, o, p.ServiceAccountToken, byDefault)
+	}
+	r, ok := referenceOf(p)
+	if !ok {
+		return "the record of " + string(o.Key) + " has a source that volnode does not serve"
+	}
+	name := core.Value(o.Params, paramNamespace) + "/" + r.name
+	data, err := read(h, o, r)
+	switch {
+	case hal.Is(err, syscall.ENOENT) && r.isOptional:
+		return ""
+	case hal.Is(err, syscall.ENOENT):
+		return fmt.Sprintf("%s %s is not there; add it", r.kind, name)
+	case err != nil:
+		return fmt.Sprintf("%s %s: volnode cannot read it: %v", r.kind, name, err)
+	}
+	if why := r.add(m.files, data, byDefault); why != "" {
+		return r.kind + " " + name + " " + why
+	}
+	return ""
 }
 
 // reading is a call that reads an object, and the namespace of the objects.
@@ -186,7 +208,7 @@ func (r reference) add(files map[string]file, data map[string]string, byDefault 
 		text, is := data[item.Key]
 		switch {
 		case is:
-			files[item.Path] = file{text, modeOf(item.Mode, byDefault)}
+			files[item.Path] = file{data: text, mode: modeOf(item.Mode, byDefault)}
 		case !r.isOptional:
 			return fmt.Sprintf("has no key %.100q, which the volume asks for; add it", item.Key)
 		}
@@ -198,7 +220,7 @@ func (r reference) add(files map[string]file, data map[string]string, byDefault 
 		if bad := badPath(key); bad != "" || strings.Contains(key, "/") {
 			return fmt.Sprintf("has the key %.100q, which can't be the name of a file; name the keys in items", key)
 		}
-		files[key] = file{data[key], modeOf(nil, byDefault)}
+		files[key] = file{data: data[key], mode: modeOf(nil, byDefault)}
 	}
 	return ""
 }

@@ -135,12 +135,17 @@ func (w writer) writeNew(entries []hal.Entry, files map[string]file) (name strin
 		if err := w.h.Files.Write(w.c, dir+"/"+at, []byte(f.data), f.mode); err != nil {
 			return "", err
 		}
+		if f.user != 0 {
+			if err := w.h.Tree.Chown(w.c, dir+"/"+at, f.user, -1); err != nil {
+				return "", err
+			}
+		}
 	}
 	return name, nil
 }
 
-// shows reports whether a directory holds files, with their modes, of the group, and nothing else. What can't be read
-// is written again.
+// shows reports whether a directory holds files, with their modes, owners and group, and nothing else. What can't be
+// read is written again.
 func (w writer) shows(dir string, files map[string]file) bool {
 	left := len(files)
 	var same func(prefix string) bool
@@ -162,7 +167,9 @@ func (w writer) shows(dir string, files map[string]file) bool {
 				return false
 			}
 			info, err := w.h.Tree.Stat(w.c, dir+"/"+at)
-			if err != nil || info.Mode != f.mode || info.GID != uint32(w.group) || info.Size != int64(len(f.data)) {
+			isSame := info.Mode == f.mode && info.UID == uint32(f.user) && info.GID == uint32(w.group) &&
+				info.Size == int64(len(f.data))
+			if err != nil || !isSame {
 				return false
 			}
 			text, err := w.h.Files.Read(w.c, dir+"/"+at, info.Size)

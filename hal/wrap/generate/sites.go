@@ -88,6 +88,9 @@ var sites = map[string]map[string]site{
 		"Pod":       {"pod", `namespace + "/" + name`, "RPC", false},
 		"Secret":    {"secret", `namespace + "/" + name`, "RPC", false},
 	},
+	"Tokens": {
+		"Token": {"token", "r.String()", "RPC", false},
+	},
 }
 
 // ofVolume is the object of a call of the node service: the driver, the volume and a path.

@@ -24,6 +24,7 @@ type made struct {
 	path  string
 	at    hal.Info
 	taken bool // its containers have given it to somebody
+	to    hal.Info
 }
 
 func isOne(a, b hal.Info) bool { return a.Inode == b.Inode && a.Born == b.Born && a.Device == b.Device }
@@ -51,6 +52,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 	case e.Kind == sim.EffectGiven && is == nil:
 	case e.Kind == sim.EffectGiven && e.Actor != "agent":
 		is.taken = true
+		is.to, _ = r.W.Found(e.Path)
 	case e.Kind == sim.EffectGiven:
 		r.Judges("S29")
 		if is.taken {
@@ -86,4 +88,13 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 		}
 	}
 	return true
+}
+
+// Born: a power cut may have lost that containers took a directory, or a part of it. So it is the agent's again.
+func (h *run) Born(r *world.Run) {
+	for i := range h.made {
+		m := &h.made[i]
+		at, ok := r.W.Found(m.path)
+		m.taken = m.taken && !(ok && isOne(m.at, at) && (at.UID != m.to.UID || at.GID != m.to.GID))
+	}
 }

@@ -57,8 +57,8 @@ func leave(w *sim.World, path string) []string {
 	return []string{path + "/precious"}
 }
 
-// words are secret:NAME and configmap:NAME, whole, downward, and projected:NAME of both objects of that name, if they
-// are there.
+// words are secret:NAME and configmap:NAME, whole, downward, projected:NAME of both objects of that name, if they are
+// there, and token:AUDIENCE.
 var words = map[string][]lang.Word{
 	"secret": {{Form: "secret:NAME", Volume: func(name string) (corev1.VolumeSource, bool) {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}, name != ""
@@ -77,7 +77,19 @@ var words = map[string][]lang.Word{
 			{Secret: &corev1.SecretProjection{LocalObjectReference: ref, Optional: &yes}},
 			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: ref, Optional: &yes}},
 		}}}, name != ""
+	}}, {Form: "token:AUDIENCE", Volume: func(audience string) (corev1.VolumeSource, bool) {
+		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{tokenFor(audience)},
+		}}, audience != ""
 	}}},
+}
+
+// tokenFor is a source that is a token of the shortest lifetime.
+func tokenFor(audience string) corev1.VolumeProjection {
+	lasts := int64(600)
+	return corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+		Audience: audience, ExpirationSeconds: &lasts, Path: "token",
+	}}
 }
 
 // itself is files that say what a pod is.
@@ -128,6 +140,14 @@ var hunted = func() world.Hunted {
 			}},
 			{Text: "the files of a ConfigMap that need not be there", Source: corev1.VolumeSource{
 				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref(spare), Optional: &yes},
+			}},
+			{Text: "a token and a file of a ConfigMap", Source: corev1.VolumeSource{
+				Projected: &corev1.ProjectedVolumeSource{DefaultMode: &other, Sources: []corev1.VolumeProjection{
+					tokenFor("vault"),
+					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: ref(app), Items: []corev1.KeyToPath{
+						{Key: "version", Path: "version"},
+					}}},
+				}},
 			}},
 		},
 	}

@@ -189,6 +189,9 @@ func (h *run) Told(_ *world.Run, p *world.Pod, object *corev1.Pod) {
 	}
 }
 
+// isOfObject reports whether a source is made of a Secret or a ConfigMap.
+func isOfObject(p *corev1.VolumeProjection) bool { return p.Secret != nil || p.ConfigMap != nil }
+
 // holding is what the object of a source holds and has held.
 func holding(r *world.Run, namespace string, p *corev1.VolumeProjection) world.Holding {
 	if p.Secret != nil {
@@ -201,6 +204,9 @@ func holding(r *world.Run, namespace string, p *corev1.VolumeProjection) world.H
 func (h *run) options(
 	r *world.Run, p *world.Pod, source *corev1.VolumeProjection, byDefault *int32, isPresent bool,
 ) (all []map[string]file) {
+	if t := source.ServiceAccountToken; t != nil {
+		return h.tokens(r, p, t, byDefault, isPresent)
+	}
 	if source.DownwardAPI != nil {
 		all = append(all, says(p.Object, source, byDefault))
 		for _, t := range h.told {
@@ -273,7 +279,7 @@ func (*run) Refuses(r *world.Run, p *world.Pod) bool {
 	for _, u := range p.Uses {
 		of := projection(p, u)
 		for i := 0; of != nil && i < len(of.Sources); i++ {
-			if of.Sources[i].DownwardAPI != nil {
+			if !isOfObject(&of.Sources[i]) {
 				continue
 			}
 			is := holding(r, namespaceOf(p), &of.Sources[i])
@@ -294,9 +300,15 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 			continue
 		}
 		r.Judges("S20")
-		if files := seen(r.W, u.Path); !h.isMade(r, p, of, files, false) {
+		files := seen(r.W, u.Path)
+		if !h.isMade(r, p, of, files, false) {
 			r.Fail("S20", "told ready", p.Name, fmt.Sprintf("pod %s is reported ready, and volume %s has %s, which no "+
 				"version of its objects makes", p.Name, u.Name, list(files)))
+			return false
+		}
+		if why := expired(r, of, files); why != "" {
+			r.Fail("S20", "told ready", p.Name, fmt.Sprintf("pod %s is reported ready, and volume %s has %s", p.Name, u.Name,
+				why))
 			return false
 		}
 		if at, ok := r.W.Found(u.Path); ok {
@@ -364,7 +376,7 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 	}
 	r.Judges("S20")
 	isMoved := func(s corev1.VolumeProjection) bool {
-		if s.DownwardAPI != nil {
+		if !isOfObject(&s) {
 			return false
 		}
 		is := holding(r, namespaceOf(p), &s)

@@ -1,0 +1,90 @@
+package projected
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is tokens of the pod's service account. One is asked for each time that the files are written, and the
+// setup is repeated before one expires.
+
+const (
+	paramUser = "user" // whose the tokens are, in decimal; "" is root's
+
+	// The bounds of expirationSeconds, and what it is if nobody says (K:G103).
+	leastSeconds, defaultSeconds, mostSeconds = 600, 3600, 1 << 32
+
+	// tokenMode is of the file of a token that has an owner or a group.
+	tokenMode = 0o600
+)
+
+func isToken(p corev1.VolumeProjection) bool { return p.ServiceAccountToken != nil }
+
+func lasts(t *corev1.ServiceAccountTokenProjection) int64 {
+	if t.ExpirationSeconds == nil {
+		return defaultSeconds
+	}
+	return *t.ExpirationSeconds
+}
+
+// tokenVersion checks a token at a field. Each is of one version: what changes its content is among the files.
+func tokenVersion(v plugin.Volume, at string, t *corev1.ServiceAccountTokenProjection) (string, *plugin.Problem) {
+	at += ".serviceAccountToken"
+	if p := v.WantsTokens(at); p != nil {
+		return "", p
+	}
+	if bad := badPath(t.Path); bad != "" {
+		return "", plugin.Problemf(at+".path", "%.100q %s", t.Path, bad)
+	}
+	if n := lasts(t); n < leastSeconds || n > mostSeconds {
+		return "", plugin.Problemf(at+".expirationSeconds", "%d is not between %d and %d", n, leastSeconds,
+			int64(mostSeconds))
+	}
+	return "token", nil
+}
+
+// withTokens adds to the rung of a volume what its tokens need.
+func withTokens(r *core.Rung, v plugin.Volume) {
+	for i := range r.Want {
+		if r.Want[i].Name == paramName {
+			r.Want[i].OnChange = core.OnChangeRefresh // tokens are bound to it
+		}
+	}
+	r.Want = plugin.Sorted(append(r.Want,
+		core.Param{Name: plugin.ParamAccount, Value: plugin.ServiceAccount(v.Pod), OnChange: core.OnChangeRefresh},
+		core.Param{Name: paramUser, Value: plugin.User(v.Pod), OnChange: core.OnChangeRefresh},
+	))
+	r.Renew = plugin.RenewTokens
+}
+
+// addToken adds the file of a token, or says why it can't.
+func (m *made) addToken(
+	h *hal.Host, o core.Op, t *corev1.ServiceAccountTokenProjection, byDefault *int32,
+) (why string) {
+	c, namespace := reading(h, o)
+	token, why := plugin.TokenOf(h, c, hal.TokenRequest{
+		Namespace: namespace, ServiceAccount: core.Value(o.Params, plugin.ParamAccount),
+		Pod: core.Value(o.Params, paramName), PodUID: string(o.Pod),
+		Audience: t.Audience, Lifetime: time.Duration(lasts(t)) * time.Second,
+	})
+	if why != "" {
+		return why
+	}
+	if by := h.Runtime.Now().Add(token.RenewIn()); m.renewBy == 0 || by < m.renewBy {
+		m.renewBy = by
+	}
+	f := file{data: token.Reveal(), mode: modeOf(nil, byDefault)}
+	user := core.Value(o.Params, paramUser)
+	if user != "" || core.Value(o.Params, plugin.ParamFSGroup) != "" {
+		f.mode = tokenMode
+	}
+	f.user = max(0, op.GroupID(user))
+	m.files[t.Path] = f
+	return ""
+}
