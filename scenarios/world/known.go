@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Objects struct {
 	Drivers map[string]*storagev1.CSIDriver
 
 	Attachments map[string]*storagev1.VolumeAttachment
+	turns       int // how often a name got another meaning
 }
 
 // NewObjects is a cluster without objects.
@@ -37,11 +39,15 @@ func NewObjects() Objects {
 		map[string]*corev1.PersistentVolumeClaim{},
 		map[string]*storagev1.CSIDriver{},
 		map[string]*storagev1.VolumeAttachment{},
+		0,
 	}
 }
 
 // Put adds an object, or puts it in place of the one with its name.
 func (o *Objects) Put(object any) {
+	if o.renames(object) {
+		o.turns++
+	}
 	switch v := object.(type) {
 	case *corev1.PersistentVolume:
 		o.volumes[v.Name] = lang.AsCSI(v)
@@ -225,13 +231,13 @@ func (r *Run) UsesNow(object *corev1.Pod, uses []Use) []Use {
 	return r.usesOf(object, uses)
 }
 
-// ToldOf is what the present life of the agent has been told of the meaning of a pod's claims; "" as long as no name
-// has changed its meaning.
+// ToldOf is what the present life of the agent has been told of the meaning of a pod's claims, and how often it was told
+// another one, as an old version may come in between; "" as long as no name has changed its meaning.
 func (r *Run) ToldOf(p *Pod) string {
 	if !r.IsRenamed {
 		return ""
 	}
-	return r.Heard.identity(p.Object)
+	return strconv.Itoa(r.Heard.turns) + " " + r.Heard.identity(p.Object)
 }
 
 // IsCurrent reports whether the agent has been told of a pod, and of what its claims stand for, as they are.
