@@ -170,6 +170,7 @@ func (m *VolumeManager) begin(n node) {
 		for _, name := range plugin.SecretsOf(rec.Rung.Want) {
 			m.ears.said.Give(name, rec.Rung.Actor)
 		}
+		m.ears.said.Lend(rec.Rung.Actor, s.Now.Add(plugin.TokenSpan(rec.Rung.Want)))
 	}
 	m.starting.tell(n)
 	m.commits.mend()

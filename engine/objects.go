@@ -136,6 +136,9 @@ func (o *objects) put(object any, gone bool) {
 		ref.Kind, isOther = populator.RefClaim, put(o.claims, obj.Namespace+"/"+obj.Name, obj, gone)
 	case *storagev1.CSIDriver:
 		ref.Kind, isOther = populator.RefObject, put(o.drivers, obj.Name, obj, gone)
+		if began := o.core.Earlier(); began != 0 { // no record tells of what was told if the journal was lost
+			o.ears.said.Lend(obj.Name, began.Add(plugin.LongestToken(obj.Spec.TokenRequests)))
+		}
 	case *storagev1.VolumeAttachment:
 		ref.Kind, isOther = populator.RefAttachment, put(o.attachments, obj.Name, obj, gone)
 	case *hal.Content:

@@ -45,10 +45,13 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 		isComplete := e.said.IsComplete() // before the reading, which takes its time: a source may name a Secret meanwhile
 		why := ""
 		name, isGone := e.read(c, driver, volume)
-		if name != "" {
+		switch {
+		case name != "":
 			why = "Secret " + name + ", which volnode cannot read"
-		} else if !isComplete {
+		case !isComplete:
 			why = "a Secret that volnode has not read: it has not read every source, or there are too many Secrets"
+		case e.said.IsLent(driver, e.runtime.Now()):
+			why, isGone = "a token that an earlier run has given to the driver", true
 		}
 		if why != "" {
 			said.Detail, said.Doubtful = "message withheld: it may quote "+why, said.Doubtful || !isGone
@@ -188,6 +191,11 @@ func (n discreetNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolum
 
 func (n discreetNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest,
 ) (*csi.NodePublishVolumeResponse, error) {
+	for _, told := range [...]map[string]string{r.GetVolumeContext(), r.GetSecrets()} {
+		for _, token := range csiplugin.TokensIn(told) {
+			n.said.Learn("", hal.NewSecret(map[string]string{"": token}))
+		}
+	}
 	resp, err := n.CSINode.Publish(c, driver, r)
 	return resp, n.heard(c, driver, n.volume, err)
 }

@@ -24,6 +24,10 @@ func (q quoting) Unstage(hal.Call, string, *csi.NodeUnstageVolumeRequest) (*csi.
 	return nil, q.failure
 }
 
+func (q quoting) Publish(hal.Call, string, *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+	return nil, q.failure
+}
+
 // vault is a cluster with secrets. A nil one can't be read.
 type vault struct {
 	hal.Cluster
@@ -123,6 +127,50 @@ func TestAGivenSecretIsReleased(t *testing.T) {
 	e.said.Release("d", func(string) bool { return false })
 	require.True(t, e.said.IsGiven("n/held", "other"))
 	require.ErrorContains(t, e.heard(hal.Call{}, "d", nil, busy), "target is busy")
+}
+
+// Nobody can read the tokens that a driver was given in an earlier life. As long as they are good, what it says is
+// withheld, unless its process is another one.
+func TestTokensOfAnEarlierLifeAreWithheld(t *testing.T) {
+	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
+	e.said.Complete()
+	says := func(driver string) error {
+		return e.heard(hal.Call{}, driver, nil, &hal.Error{
+			Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "no eyJhbGciOiJub25lIn0",
+		})
+	}
+	e.said.Lend("d", 2)
+	e.said.Lend("d", 1)
+	e.said.Lend("over", 1)
+	for _, driver := range []string{"d", ""} {
+		err := says(driver)
+		require.ErrorContains(t, err, "message withheld: it may quote a token that an earlier run has given to the driver")
+		require.True(t, csiplugin.Ends(err), "its words were judged as they were said")
+	}
+	require.ErrorContains(t, says("over"), "eyJ")
+	require.ErrorContains(t, says("other"), "eyJ")
+	e.said.Release("d", func(string) bool { return true })
+	require.ErrorContains(t, says("d"), "eyJ")
+}
+
+// The tokens that a driver is given now are known.
+func TestTokensAreLearnt(t *testing.T) {
+	const token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2lnbmF0dXJl"
+	failure := &hal.Error{
+		Op: "NodePublishVolume", Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeInternal,
+		Detail: "cannot log in with " + token,
+	}
+	for i := range 2 {
+		e := ears{clock{}, vault{}, scrub.New()}
+		e.said.Complete()
+		told := map[string]string{"csi.storage.k8s.io/serviceAccount.tokens": `{"a":{"token":"` + token + `"}}`}
+		q := &csi.NodePublishVolumeRequest{VolumeContext: told}
+		if i == 1 {
+			q = &csi.NodePublishVolumeRequest{Secrets: told}
+		}
+		_, err := discreetNode{quoting{failure: failure}, e, nil}.Publish(hal.Call{}, "d", q)
+		require.ErrorContains(t, err, "cannot log in with ***")
+	}
 }
 
 // A Secret that is not there before every source is synced may come yet: it is read again then.

@@ -178,7 +178,7 @@ func begin(g *workload.Workload) {
 	g.IsTold = g.Pick("workload.told", "file.example", 0, 1, 1) == 1
 	g.R.Give(g.Stock.Objects(world.Cluster{
 		Volumes: g.Setup.Volumes, IsTold: g.IsTold, DiskAttaches: disk.Attach, FileAttaches: file.Attach,
-		Persists: g.IsPersistent, Renews: g.Renews(&file), HasGroups: g.HasGroups,
+		Persists: g.IsPersistent, Renews: g.Renews(&file), HasGroups: g.HasGroups, Tokens: g.Tokens(),
 	})...)
 	for i := range g.Setup.Volumes {
 		dealings.Attaches(g.R, world.VolumeAt(i).Driver, world.VolumeAt(i).Handle)

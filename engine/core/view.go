@@ -195,6 +195,9 @@ func (c *Core) Pods() []PodView {
 	return vs
 }
 
+// Earlier is when this run began, by which earlier runs had sent their last call; 0 if there was no such run.
+func (c *Core) Earlier() hal.Instant { return c.earlier }
+
 // Left returns the uids of the pods that may have left something, sorted: the journal has a record, or files are on
 // disk.
 func (c *Core) Left() (uids []PodUID) {

@@ -17,15 +17,17 @@ const (
 	ParamSpec = "spec"
 	ParamPV   = "pv"   // the PersistentVolume's name
 	ParamNode = "node" // the node's name
-	// ParamPod is namespace/name of the pod whose own the rung is, for people who find it in the journal after a
-	// restart. No verb reads it.
+	// ParamPod is namespace/name of the pod whose own the rung is, for tokens, and for people who find it in the journal
+	// after a restart.
 	ParamPod = "pod"
 	// ParamGroup is the group that the volume's driver gives its files to, in decimal; "" for whichever.
 	ParamGroup = "mountGroup"
 	// ParamFSGroup is the group that volnode gives the files of the volume to, in decimal; "" for none.
 	ParamFSGroup = "fsGroup"
-	// ParamAccount is the service account of the pod, for its tokens.
+	// ParamAccount is the service account of the pod, for its tokens, and ParamTokens those that a driver asks for, as a
+	// JSON list.
 	ParamAccount = "serviceAccount"
+	ParamTokens  = "tokens"
 	// ParamSecret and ParamOtherSecret are namespace/name of the volume's Secrets. A driver may quote both.
 	ParamSecret      = "secret"
 	ParamOtherSecret = "otherSecret"

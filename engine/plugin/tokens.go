@@ -2,12 +2,16 @@ package plugin
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"strconv"
 	"syscall"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -44,6 +48,44 @@ func User(pod *corev1.Pod) string {
 		return ""
 	}
 	return strconv.FormatInt(*all, 10)
+}
+
+// The bounds of the lifetime of a token in seconds, and what it is if nobody says.
+const leastSeconds, defaultSeconds, mostSeconds = 600, 3600, 1 << 32
+
+// Lifetime is how long a token is to live for that is asked for with so many seconds, nil for the default.
+func Lifetime(seconds *int64) time.Duration {
+	if seconds == nil {
+		return defaultSeconds * time.Second
+	}
+	return time.Duration(*seconds) * time.Second
+}
+
+// BadLifetime says why a field that names a lifetime can't be served, nil if it can.
+func BadLifetime(field string, seconds *int64) *Problem {
+	if seconds != nil && (*seconds < leastSeconds || *seconds > mostSeconds) {
+		return Problemf(field+".expirationSeconds", "%d is not between %d and %d", *seconds, leastSeconds,
+			int64(mostSeconds))
+	}
+	return nil
+}
+
+// TokenSpan is how long after the setup of a rung with these parameters its driver may have tokens that are good; 0 if
+// it is given none.
+func TokenSpan(made []core.Param) time.Duration {
+	var requests []storagev1.TokenRequest
+	if text := core.Value(made, ParamTokens); text == "" || json.Unmarshal([]byte(text), &requests) != nil {
+		return 0
+	}
+	return LongestToken(requests)
+}
+
+// LongestToken is the longest lifetime of the tokens that a driver asks for; 0 if it asks for none.
+func LongestToken(requests []storagev1.TokenRequest) (longest time.Duration) {
+	for i := range requests {
+		longest = max(longest, Lifetime(requests[i].ExpirationSeconds))
+	}
+	return longest
 }
 
 // RenewTokens is [core.Rung.Renew] of a rung with tokens, in seconds. Each setup says when the next one is due, which

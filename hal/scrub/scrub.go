@@ -54,6 +54,7 @@ type Scrubber struct {
 	fresh, old known
 	expected   map[string]bool            // names of secrets, true for those that were not learnt
 	given      map[string]map[string]bool // the drivers that were given a secret in an earlier life
+	lent       map[string]hal.Instant     // until when drivers may have other secrets of an earlier life
 	isComplete bool                       // all secrets are named that drivers may have been given
 	isTooMany  bool                       // but there was no room for some names
 }
@@ -87,7 +88,7 @@ func New() *Scrubber {
 	seed := maphash.MakeSeed()
 	return &Scrubber{
 		seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(),
-		expected: map[string]bool{}, given: map[string]map[string]bool{},
+		expected: map[string]bool{}, given: map[string]map[string]bool{}, lent: map[string]hal.Instant{},
 	}
 }
 
@@ -120,11 +121,12 @@ func (s *Scrubber) Give(name, driver string) {
 	s.given[name][driver] = true
 }
 
-// Release forgets that a driver was given secrets in an earlier life, but for those that still is true of. Nobody but
+// Release forgets what a driver was given in an earlier life, but for the secrets that still is true of. Nobody but
 // who has them can quote them then.
 func (s *Scrubber) Release(driver string, still func(name string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.lent, driver)
 	for name, to := range s.given { // the order does not matter
 		if to[driver] && !still(name) {
 			delete(to, driver)
@@ -133,6 +135,26 @@ func (s *Scrubber) Release(driver string, still func(name string) bool) {
 			delete(s.given, name)
 		}
 	}
+}
+
+// Lend says that a driver may have been given what nobody can read any more, by an earlier life, and that it is secret
+// until then.
+func (s *Scrubber) Lend(driver string, until hal.Instant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lent[driver] = max(s.lent[driver], until)
+}
+
+// IsLent reports whether a driver, "" for any, may have something of that kind.
+func (s *Scrubber) IsLent(driver string, now hal.Instant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for to, until := range s.lent { // the order does not matter
+		if (to == driver || driver == "") && now < until {
+			return true
+		}
+	}
+	return false
 }
 
 // IsGiven reports whether a driver, "" for any, was given a secret in an earlier life.

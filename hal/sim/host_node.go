@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"encoding/json"
 	"hash/fnv"
+	"maps"
+	"slices"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
@@ -88,13 +91,36 @@ func (h hostNode) Unstage(
 // ephemeralKey is the volume context key by which the kubelet marks an inline volume.
 const ephemeralKey = "csi.storage.k8s.io/ephemeral"
 
+// tokensKey is where a driver finds tokens of service accounts, in the volume context or among the secrets.
+const tokensKey = "csi.storage.k8s.io/serviceAccount.tokens"
+
+// quotable is what of a request is secret: the secrets, and the tokens themselves.
+func quotable(q *csi.NodePublishVolumeRequest) map[string]string {
+	text := q.GetVolumeContext()[tokensKey] + q.GetSecrets()[tokensKey] // one of both
+	if text == "" {
+		return q.GetSecrets()
+	}
+	all := maps.Clone(q.GetSecrets())
+	if all == nil {
+		all = map[string]string{}
+	}
+	delete(all, tokensKey)
+	var tokens map[string]struct{ Token string }
+	if json.Unmarshal([]byte(text), &tokens) == nil {
+		for _, audience := range slices.Sorted(maps.Keys(tokens)) {
+			all["token for "+audience] = tokens[audience].Token
+		}
+	}
+	return all
+}
+
 func (h hostNode) Publish(
 	c hal.Call, driver string, q *csi.NodePublishVolumeRequest,
 ) (*csi.NodePublishVolumeResponse, error) {
 	_, err := h.ask(callPublish, c, driver, "", request{
 		method: "NodePublishVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
 		target: q.GetTargetPath(), readOnly: q.GetReadonly(), block: q.GetVolumeCapability().GetBlock() != nil,
-		inline: q.GetVolumeContext()[ephemeralKey] == "true", secrets: q.GetSecrets(), message: q,
+		inline: q.GetVolumeContext()[ephemeralKey] == "true", secrets: quotable(q), message: q,
 		group: q.GetVolumeCapability().GetMount().GetVolumeMountGroup(),
 	})
 	if err != nil {

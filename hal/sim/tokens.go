@@ -18,6 +18,7 @@ type Token struct {
 	hal.TokenRequest
 	Text        string
 	Given, Ends hal.Instant
+	Expires     string // Ends, as the wall clock has it
 }
 
 // Tokens are those that the agent was given in all its lives, oldest first. They are not to be changed.
@@ -42,11 +43,12 @@ func (h hostTokens) Token(c hal.Call, r hal.TokenRequest) (hal.Token, error) {
 	}
 	now, age := h.w.Now(), h.w.time(siteToken, r.PodUID, 0, r.Lifetime*3/5)
 	t := Token{TokenRequest: r, Given: now, Ends: now.Add(r.Lifetime - age)}
+	t.Expires = date(t.Ends)
 	claims := fmt.Sprintf(`{"aud":%q,"exp":%q,"jti":%d,"sub":"system:serviceaccount:%s:%s"}`, r.Audience,
-		date(t.Ends), len(h.w.tokens), r.Namespace, r.ServiceAccount)
+		t.Expires, len(h.w.tokens), r.Namespace, r.ServiceAccount)
 	in := base64.RawURLEncoding.EncodeToString
 	t.Text = in([]byte(`{"alg":"none"}`)) + "." + in([]byte(claims)) + "." +
 		in(fmt.Appendf(nil, "%016x", hashString(claims)))
 	h.w.tokens = append(h.w.tokens, t)
-	return hal.NewToken(t.Text, date(t.Ends), r.Lifetime*4/5-age), k.done(0)
+	return hal.NewToken(t.Text, t.Expires, r.Lifetime*4/5-age), k.done(0)
 }

@@ -97,6 +97,7 @@ func Asks(r *world.Run, e *sim.Effect) {
 		return
 	}
 	r.Judges("S27")
+	tokensTold(r, &got)
 	for want := range near {
 		if got.differs(&want) == nil {
 			return
@@ -120,6 +121,7 @@ type asked struct {
 	capability              *csi.VolumeCapability
 	secrets                 map[string]string
 	context, publishContext map[string]string
+	tokens                  string // of service accounts, for people
 }
 
 // differs returns what says in what two requests differ, nil if in nothing. It shows no secret.
@@ -158,6 +160,8 @@ func (a *asked) differs(b *asked) func() string {
 		return text("volume_context is %v, and is to be %v", a.context, b.context)
 	case !maps.Equal(a.publishContext, b.publishContext):
 		return text("publish_context is %v, and is to be %v", a.publishContext, b.publishContext)
+	case a.tokens != b.tokens:
+		return text("it has these tokens, %q, and is to have these, %q", a.tokens, b.tokens)
 	case !maps.Equal(a.secrets, b.secrets):
 		return text("it has not the data of the secret that the volume names for it")
 	}
@@ -248,7 +252,7 @@ func inlineAsked(r *world.Run, pod *corev1.Pod, v *corev1.Volume, readOnly bool,
 			AccessMode: accessMode(corev1.ReadWriteOnce, is), AccessType: &csi.VolumeCapability_Mount{Mount: mount},
 		}
 		for object := range versions[*storagev1.CSIDriver](r, "csidriver "+v.CSI.Driver, began) {
-			a.context = contextOf(v.CSI.VolumeAttributes, object, pod, true)
+			a.context, a.tokens = contextOf(v.CSI.VolumeAttributes, object, pod, true), tokensAsked(object, pod)
 			if !ofGroups(r, is, pod, yield)(a) {
 				return false
 			}
@@ -283,6 +287,9 @@ func claimedAsked(r *world.Run,
 		}
 		for object := range versions[*storagev1.CSIDriver](r, "csidriver "+src.Driver, began) {
 			a.context = contextOf(src.VolumeAttributes, object, pod, false)
+			if a.tokens = tokensAsked(object, pod); isBlock {
+				a.tokens = "" // K:G49
+			}
 			if !attachedAsked(r, a, began, ofGroups(r, is, pod, yield)) {
 				return false
 			}

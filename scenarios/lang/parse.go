@@ -119,7 +119,7 @@ type parser struct {
 	// claims are those of volume statements, true for block; served are the drivers that short statements name, inline
 	// those of inline volumes, which learn from the pod's information that a volume is one, and those that want their
 	// publishes repeated.
-	claims, served, inline, renews map[string]bool
+	claims, served, inline, renews, tokens map[string]bool
 
 	drivers []namedDriver // what volume and pod lines name
 	bad     []parseError  // all that is wrong
@@ -139,7 +139,7 @@ func (l *Language) Parse(file string, text string) (*Scenario, error) {
 			JournalMost: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{},
 		},
 		claims: map[string]bool{}, served: map[string]bool{}, inline: map[string]bool{},
-		renews: map[string]bool{},
+		renews: map[string]bool{}, tokens: map[string]bool{},
 	}
 	if len(text) > maxScenario {
 		return nil, fmt.Errorf("%s: longer than %d bytes", file, maxScenario)
@@ -323,6 +323,7 @@ func (p *parser) driver(words []string) error {
 		"acts-behind": func() { is.ActsBehind = true }, "acts-untold": func() { is.ActsUntold = true },
 		"mount-group":      func() { is.MountGroup = true },
 		"republish":        func() { p.renews[d.Name] = true },
+		"tokens":           func() { p.tokens[d.Name] = true },
 		"crashes-on-third": func() { is.CrashesOn = 3 },
 	}
 	for _, word := range words[1:] {

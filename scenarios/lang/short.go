@@ -205,6 +205,10 @@ func (p *parser) serve() error {
 		if !p.served[d.Name] || p.s.Object("csidriver "+d.Name, "") != nil {
 			continue
 		}
+		var tokens []storagev1.TokenRequest
+		if lasts := int64(600); p.tokens[d.Name] {
+			tokens = []storagev1.TokenRequest{{Audience: "vault", ExpirationSeconds: &lasts}}
+		}
 		attaches, isInline, renews := d.Personality.Attach, p.inline[d.Name], p.renews[d.Name]
 		o := &storagev1.CSIDriver{
 			TypeMeta:   kindOf("storage.k8s.io/v1", "CSIDriver"),
@@ -212,6 +216,7 @@ func (p *parser) serve() error {
 		}
 		o.Spec = storagev1.CSIDriverSpec{
 			AttachRequired: &attaches, PodInfoOnMount: &isInline, RequiresRepublish: &renews,
+			TokenRequests: tokens,
 			VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 				storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 			},

@@ -23,8 +23,8 @@ var accountTokens = []Mutant{
 		"Audience: t.Audience, ", "",
 	},
 	{
-		"a token has the default lifetime", "S20", "engine/plugin/projected.lasts",
-		"return *t.ExpirationSeconds", "return defaultSeconds",
+		"a token has the default lifetime", "S20", "engine/plugin.Lifetime",
+		"time.Duration(*seconds) * time.Second", "defaultSeconds * time.Second",
 	},
 	{
 		"a token is of the default service account", "S20", "engine/plugin.ServiceAccount",
@@ -41,6 +41,42 @@ var accountTokens = []Mutant{
 	{
 		"everybody reads a token", "S20, K:G103", "engine/plugin/projected.made.addToken",
 		"f.mode = tokenMode", "f.mode |= tokenMode",
+	},
+	{
+		"a driver tells the tokens that it was given", "S17, K:G49", "engine.discreetNode.Publish",
+		"range csiplugin.TokensIn(told)", "range csiplugin.TokensIn(told)[:0]",
+	},
+	{
+		"a driver tells the tokens of an earlier life", "S17", "engine.ears.heard",
+		"case e.said.IsLent(driver, e.runtime.Now()):", "case false:",
+	},
+	{
+		"tokens that only a lost journal knew of are told", "S17", "engine.objects.put",
+		"began != 0 {", "began < 0 {",
+	},
+	{
+		"tokens are among the secrets unasked", "S27, K:G49", "engine/plugin/csi.work.addTokens",
+		"if w.is(paramTokensSecret) {", "if !w.is(paramTokensSecret) {",
+	},
+	{
+		"a driver's token is bound to no pod", "S27, K:G49", "engine/plugin/csi.work.addTokens",
+		"PodUID: string(w.o.Pod),", "",
+	},
+	{
+		"a driver's tokens are for one audience", "S27, K:G49", "engine/plugin/csi.work.addTokens",
+		"Audience: request.Audience,", "",
+	},
+	{
+		"the driver of a raw volume gets tokens", "S27, K:G49", "engine/plugin/csi.tokensOf",
+		"w.block ||", "",
+	},
+	{
+		"a token does not say when it ends", "S27, K:G49", "engine/plugin/csi.work.addTokens",
+		"status{t.Reveal(), t.Expires()}", `status{t.Reveal(), ""}`,
+	},
+	{
+		"a driver of one more token gets the first alone", "S27, K:G49", "engine/plugin/csi.work.addTokens",
+		"range requests {", "range requests[:1] {",
 	},
 	{
 		"a token stays bound to the former name of its pod", "S20", "engine/plugin/projected.withTokens",

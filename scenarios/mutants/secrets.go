@@ -47,7 +47,7 @@ var secrets = []Mutant{
 	},
 	{
 		"a text from before the sources were read is cleaned of what they named meanwhile", "S17", "engine.ears.heard",
-		"} else if !isComplete {", "} else if _ = isComplete; !e.said.IsComplete() {",
+		"case !isComplete:", "case !isComplete && !e.said.IsComplete():",
 	},
 	{
 		"a message is told of which a secret can't be read", "S17", "engine.ears.read",

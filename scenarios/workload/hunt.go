@@ -131,6 +131,9 @@ func (g *Workload) Renews(file *sim.Personality) bool {
 	return g.R.Crowd.Pods == 0 && !file.Slow && g.Pick("workload.renews", "file.example", 0, 5, 1) == 1
 }
 
+// Tokens draws whether the driver file.example wants tokens of service accounts, and where: see [world.Cluster].
+func (g *Workload) Tokens() int { return int(g.Pick("workload.tokens", "file.example", 0, 6, 1, 1)) }
+
 // Measures draws whether the agent asks how full volumes are: not in worlds with a crowd, whose costs are counted.
 func (g *Workload) Measures() {
 	if g.R.Crowd.Pods == 0 && g.Pick("workload.measures", "", 0, 5, 1) == 1 {

@@ -319,6 +319,7 @@ type Cluster struct {
 	Persists                   bool // sources besides CSI have PersistentVolumes
 
 	Renews bool // file.example wants its publishes repeated
+	Tokens int  // file.example wants tokens: 1 in the volume context, 2 among the secrets
 	// HasGroups: pods may want their files to be of a group. What the drivers mount is not given to it.
 	HasGroups bool
 }

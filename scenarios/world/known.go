@@ -231,8 +231,8 @@ func (r *Run) UsesNow(object *corev1.Pod, uses []Use) []Use {
 	return r.usesOf(object, uses)
 }
 
-// ToldOf is what the present life of the agent has been told of the meaning of a pod's claims, and how often it was told
-// another one, as an old version may come in between; "" as long as no name has changed its meaning.
+// ToldOf is what the present life of the agent has been told of the meaning of a pod's claims, and how often it was
+// told another one, as an old version may come in between; "" as long as no name has changed its meaning.
 func (r *Run) ToldOf(p *Pod) string {
 	if !r.IsRenamed {
 		return ""

@@ -122,12 +122,19 @@ func ClusterOfHunts(of Cluster) []any {
 			info = &yes
 		}
 		renews := of.Renews && name == "file.example"
+		var tokens []storagev1.TokenRequest
+		inSecrets := of.Tokens == 2
+		if of.Tokens != 0 && name == "file.example" {
+			lasts := int64(600)
+			tokens = []storagev1.TokenRequest{{Audience: "vault", ExpirationSeconds: &lasts}, {}}
+		}
 		attaches := name == "disk.example" && of.DiskAttaches || name == "file.example" && of.FileAttaches
 		all = append(all, &storagev1.CSIDriver{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"},
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: storagev1.CSIDriverSpec{
 				AttachRequired: &attaches, PodInfoOnMount: info, RequiresRepublish: &renews, FSGroupPolicy: policy,
+				TokenRequests: tokens, ServiceAccountTokenInSecrets: &inSecrets,
 				VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 					storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 				},

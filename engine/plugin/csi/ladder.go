@@ -40,6 +40,7 @@ type wish struct {
 	publishSecret  string
 	staging        bool
 	republishes    bool        // its driver asks for a publish again and again
+	tokens         string      // what its driver asks for, as JSON
 	attachment     *attachment // nil of a volume that needs none
 }
 
@@ -251,15 +252,12 @@ func checkObject(v plugin.Volume, w wish, origin func(string) string, inline boo
 	for _, m := range spec.VolumeLifecycleModes {
 		supports = supports || m == mode
 	}
-	switch {
-	case !supports:
+	if !supports {
 		return plugin.Problemf(field("spec.volumeLifecycleModes"), "does not contain %s, the mode of volume %q", mode,
 			v.Spec.Name)
-	case len(spec.TokenRequests) > 0:
-		return plugin.Problemf(field("spec.tokenRequests"),
-			"the driver wants service account tokens; volnode does not provide them")
 	}
-	return nil
+	_, p := tokensOf(v, w)
+	return p
 }
 
 // checkOwnership: the kubelet leaves ownership alone for raw block and read-only volumes, and where the driver says
@@ -281,6 +279,9 @@ func finish(v plugin.Volume, w wish, field func(string) string) (_ wish, p *plug
 		return wish{}, plugin.Problemf(field("volumeAttributes"), "%s", bad)
 	}
 	if w.group, p = groupOf(v, w); p != nil {
+		return wish{}, p
+	}
+	if w.tokens, p = tokensOf(v, w); p != nil {
 		return wish{}, p
 	}
 	w.republishes = v.Object.Spec.RequiresRepublish != nil && *v.Object.Spec.RequiresRepublish

@@ -32,6 +32,7 @@ const (
 	// Of csi.publish only.
 	paramStaging      = "staging" // the staging target path to pass
 	paramWithoutMount = "publishesWithoutMount"
+	paramTokensSecret = "tokensInSecrets"
 )
 
 // The facts. A stage says which device is at its path, "" if none does; a publish says where the pod finds the

@@ -62,6 +62,9 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 		r.Exclusive = "rwop/" + w.volume
 	}
 	r.Want = params(v, w, t)
+	if w.tokens != "" {
+		r.Want = plugin.Sorted(append(r.Want, tokenParams(v, w)...))
+	}
 	w.tie(&r)
 	return r
 }

@@ -125,6 +125,10 @@ func publish(h *hal.Host, o core.Op) core.Result {
 	if !ok {
 		return r
 	}
+	context, secrets, r, ok := w.addTokens(mapOf(w.param(paramContext)), secret.Reveal())
+	if !ok {
+		return r
+	}
 	// The target path itself is the driver's to make (CSI spec, NodePublishVolume).
 	if err := w.prepare(path.Dir(w.path())); err != nil {
 		return w.giveUp(op.NotDone(err.Error()))
@@ -135,8 +139,8 @@ func publish(h *hal.Host, o core.Op) core.Result {
 		TargetPath:        w.path(),
 		VolumeCapability:  capability(o.Params),
 		Readonly:          w.is(plugin.ParamReadOnly),
-		Secrets:           secret.Reveal(),
-		VolumeContext:     mapOf(w.param(paramContext)),
+		Secrets:           secrets,
+		VolumeContext:     context,
 		PublishContext:    mapOf(w.param(paramPublished)),
 	})
 	if err != nil {

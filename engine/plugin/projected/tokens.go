@@ -1,8 +1,6 @@
 package projected
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
@@ -17,21 +15,11 @@ import (
 const (
 	paramUser = "user" // whose the tokens are, in decimal; "" is root's
 
-	// The bounds of expirationSeconds, and what it is if nobody says (K:G103).
-	leastSeconds, defaultSeconds, mostSeconds = 600, 3600, 1 << 32
-
 	// tokenMode is of the file of a token that has an owner or a group.
 	tokenMode = 0o600
 )
 
 func isToken(p corev1.VolumeProjection) bool { return p.ServiceAccountToken != nil }
-
-func lasts(t *corev1.ServiceAccountTokenProjection) int64 {
-	if t.ExpirationSeconds == nil {
-		return defaultSeconds
-	}
-	return *t.ExpirationSeconds
-}
 
 // tokenVersion checks a token at a field. Each is of one version: what changes its content is among the files.
 func tokenVersion(v plugin.Volume, at string, t *corev1.ServiceAccountTokenProjection) (string, *plugin.Problem) {
@@ -42,9 +30,8 @@ func tokenVersion(v plugin.Volume, at string, t *corev1.ServiceAccountTokenProje
 	if bad := badPath(t.Path); bad != "" {
 		return "", plugin.Problemf(at+".path", "%.100q %s", t.Path, bad)
 	}
-	if n := lasts(t); n < leastSeconds || n > mostSeconds {
-		return "", plugin.Problemf(at+".expirationSeconds", "%d is not between %d and %d", n, leastSeconds,
-			int64(mostSeconds))
+	if p := plugin.BadLifetime(at, t.ExpirationSeconds); p != nil {
+		return "", p
 	}
 	return "token", nil
 }
@@ -71,7 +58,7 @@ func (m *made) addToken(
 	token, why := plugin.TokenOf(h, c, hal.TokenRequest{
 		Namespace: namespace, ServiceAccount: core.Value(o.Params, plugin.ParamAccount),
 		Pod: core.Value(o.Params, paramName), PodUID: string(o.Pod),
-		Audience: t.Audience, Lifetime: time.Duration(lasts(t)) * time.Second,
+		Audience: t.Audience, Lifetime: plugin.Lifetime(t.ExpirationSeconds),
 	})
 	if why != "" {
 		return why
