@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/deletions"
@@ -162,6 +163,7 @@ func (m *VolumeManager) begin(n node) {
 		n.start.ComesUntil = n.start.Now.Add(m.cfg.latestSetUp())
 		m.hidden.until = n.start.ComesUntil
 	}
+	m.objects.input.Run = strconv.FormatInt(int64(n.start.Now), 36)
 	m.core = core.New(n.start)
 	s := &n.start
 	m.isBare = len(m.own.damage)+len(s.Records)+len(n.left)+len(s.Orphans) == 0 &&

@@ -153,7 +153,8 @@ func begin(g *workload.Workload) {
 	g.HasGroups = g.Pick("workload.groups", "", 0, 4, 1) == 1
 	disk := sim.Personality{
 		Staging: true, BlockDevice: true, Checks: true, FixedGroup: g.HasGroups,
-		Attach: g.Pick("workload.nodes", "", 0, 7, 1) == 1,
+		Attach:      g.Pick("workload.nodes", "", 0, 7, 1) == 1,
+		PlacesNodes: g.Pick("workload.places", "disk.example", 0, 5, 1) == 1,
 	}
 	driver(g, "disk.example", disk)
 	file := driver(g, "file.example", fileDriver(g))

@@ -322,8 +322,12 @@ func (c *Core) change(r *rung) OnChange {
 	return worst
 }
 
-// isAsWanted reports whether r is up as wanted. A size that still has to grow does not count: it grows in use.
+// isAsWanted reports whether r is up as wanted. A size that still has to grow does not count: it grows in use. What it
+// shows may have expired once its setup has said that it must be repeated.
 func (c *Core) isAsWanted(r *rung) bool {
+	if r.Renew == 0 && r.refreshBy != 0 && r.refreshBy <= c.now {
+		return false
+	}
 	change := c.change(r)
 	return r.state == Present && (change == OnChangeKeep || change == OnChangeGrow)
 }

@@ -50,6 +50,7 @@ type DriverConfig struct {
 type Volume struct {
 	Root     string // the agent's root directory
 	NodeName string
+	Run      string // of the agent: another one after each start
 	Pod      *corev1.Pod
 	Spec     *corev1.Volume
 	ReadOnly bool // every use of it in the pod is read-only, or the claim source says so

@@ -88,10 +88,6 @@ func LongestToken(requests []storagev1.TokenRequest) (longest time.Duration) {
 	return longest
 }
 
-// RenewTokens is [core.Rung.Renew] of a rung with tokens, in seconds. Each setup says when the next one is due, which
-// is before that. But a start does not know how old its tokens are: so it asks for others.
-const RenewTokens = 18 * 60 * 60
-
 // TokenOf asks for a token, or says why there is none.
 func TokenOf(h *hal.Host, c hal.Call, r hal.TokenRequest) (t hal.Token, why string) {
 	if h.Tokens == nil {

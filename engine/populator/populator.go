@@ -20,6 +20,7 @@ import (
 type Input struct {
 	Sources        kinds.Table
 	Root, NodeName string
+	Run            string            // see [plugin.Volume]
 	NodeLabels     map[string]string // of this node; its host name goes without saying
 	Pod            *corev1.Pod
 
@@ -159,7 +160,7 @@ func (p *populator) consult(kind RefKind, namespace, name string) {
 // volume resolves one used volume.
 func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	v := plugin.Volume{
-		Root: p.Root, NodeName: p.NodeName, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
+		Root: p.Root, NodeName: p.NodeName, Run: p.Run, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
 		Registered: p.Registered, IsComplete: p.IsComplete, Contents: p,
 		HasTokens: p.HasTokens,
 	}

@@ -278,6 +278,12 @@ func (d *driver) placeNode(r *rpc, v *volume) bool {
 	return true
 }
 
+// isNodeOf reports whether the device node of a volume is at a path.
+func (w *World) isNodeOf(v *volume, path string) bool {
+	at, _, errno := w.look(path, walkAll)
+	return errno == 0 && at.n.kind == hal.TypeBlockDevice && at.n.dev == hal.Device{Major: deviceMajor, Minor: v.number}
+}
+
 // sourceOf is what a publish binds, "" for the volume's own root.
 func (d *driver) sourceOf(r *rpc, v *volume) (string, hal.Code) {
 	staged := d.is.Staging && !r.inline

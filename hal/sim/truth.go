@@ -190,10 +190,10 @@ func (w *World) HasShown(driver, handle, path string) bool {
 	return v != nil && w.shows(v, path) != nil
 }
 
-// Shows says whether the top mount at path shows the volume.
+// Shows says whether the top mount at path shows the volume, or its device node is there.
 func (w *World) Shows(driver, handle, path string) bool {
 	v := w.mustDriver(driver).volume(handle)
-	return v != nil && w.shows(v, path) != nil
+	return v != nil && (w.shows(v, path) != nil || w.isNodeOf(v, path))
 }
 
 // IsDead says whether what is mounted at path has lost the process or the export that serves it, or its device.

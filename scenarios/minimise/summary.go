@@ -151,6 +151,7 @@ var texts = map[string][]string{
 	"workload.contents":   {"people change Secrets and ConfigMaps"},
 	"workload.group":      {"%s has the fsGroup 2000", "%s has the fsGroup 2001"},
 	"workload.user":       {"the containers of %s run as user 1000"},
+	"workload.places":     {"%s makes device nodes for raw blocks"},
 	"workload.tokens":     {"%s wants tokens in the volume context", "%s wants tokens among the secrets"},
 	"workload.group-edit": {"the fsGroup of %s is edited"},
 	"workload.groups":     {"pods may have an fsGroup"},

@@ -8,7 +8,7 @@ var accountTokens = []Mutant{
 	},
 	{
 		"a start takes tokens for new", "S20, K:G103", "engine/plugin/projected.withTokens",
-		"r.Renew = plugin.RenewTokens", "r.Renew = 0",
+		"Value: v.Run,", "Value: v.Run[:0],",
 	},
 	{
 		"the longest-lived token says when all are renewed", "S20, K:G103", "engine/plugin/projected.made.addToken",
@@ -77,6 +77,10 @@ var accountTokens = []Mutant{
 	{
 		"a driver of one more token gets the first alone", "S27, K:G49", "engine/plugin/csi.work.addTokens",
 		"range requests {", "range requests[:1] {",
+	},
+	{
+		"what has expired counts as up", "S20", "engine/core.Core.isAsWanted",
+		"r.Renew == 0 && r.refreshBy", "false && r.refreshBy",
 	},
 	{
 		"a token stays bound to the former name of its pod", "S20", "engine/plugin/projected.withTokens",

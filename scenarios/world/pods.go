@@ -276,6 +276,9 @@ func (r *Run) Lacks(u Use) string {
 // misses is S19 of a volume that is mounted.
 func (r *Run) misses(u Use) string {
 	stack := r.W.MountsAt(u.Path)
+	if len(stack) == 0 {
+		return "" // a device node says nothing of it
+	}
 	if top := stack[len(stack)-1]; top.ReadOnly != u.ReadOnly {
 		return map[bool]string{
 			true:  "the mount is writable, and it was asked for read-only",

@@ -14,6 +14,9 @@ import (
 
 const (
 	paramUser = "user" // whose the tokens are, in decimal; "" is root's
+	// paramRun is the run of the agent that has asked for the tokens. Another run does not know how old they are, so it
+	// asks for others before it says that the volume is ready.
+	paramRun = "run"
 
 	// tokenMode is of the file of a token that has an owner or a group.
 	tokenMode = 0o600
@@ -45,9 +48,9 @@ func withTokens(r *core.Rung, v plugin.Volume) {
 	}
 	r.Want = plugin.Sorted(append(r.Want,
 		core.Param{Name: plugin.ParamAccount, Value: plugin.ServiceAccount(v.Pod), OnChange: core.OnChangeRefresh},
+		core.Param{Name: paramRun, Value: v.Run, OnChange: core.OnChangeRefresh},
 		core.Param{Name: paramUser, Value: plugin.User(v.Pod), OnChange: core.OnChangeRefresh},
 	))
-	r.Renew = plugin.RenewTokens
 }
 
 // addToken adds the file of a token, or says why it can't.

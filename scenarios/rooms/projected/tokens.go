@@ -48,7 +48,7 @@ func (h *run) tokens(
 			f.mode = uint32(*byDefault)
 		}
 		all = append(all, map[string]file{s.Path: f})
-		if isOwned || world.GroupOf(p.Object) != "" { // which people edit
+		if isOwned || slices.ContainsFunc(p.Groups, func(group string) bool { return group != "" }) {
 			f.mode = 0o600
 			all = append(all, map[string]file{s.Path: f})
 		}
