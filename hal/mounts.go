@@ -59,7 +59,7 @@ func (m Mount) appendFingerprint(b []byte) []byte {
 	b = append(append(b, " root "...), m.Root...)
 	b = append(append(b, " type "...), m.FSType...)
 	switch {
-	case m.FSType == "tmpfs": // it has no device that could fail
+	case m.FSType == "tmpfs" || m.FSType == "hugetlbfs": // they have no device that could fail
 	case m.NoDevice:
 		b = append(b, noDevice...)
 	case m.ReadOnlyFS:

@@ -25,11 +25,13 @@ type Directory struct {
 	Source   string
 	InMemory bool
 	Size     string // bytes, in memory; "" is the kernel's default, half of the RAM (tmpfs(5))
+	// PageSize is that of the huge pages which the filesystem in memory is made of, in bytes; "" for none.
+	PageSize string
 }
 
 // owns: m is the mount that was confirmed, or carries our mark.
 func (d Directory) owns(o core.Op, m hal.Mount) bool {
-	return m.Fingerprint() == o.Fingerprint || m.FSType == "tmpfs" && m.Source == d.Source
+	return m.Fingerprint() == o.Fingerprint || (m.FSType == "tmpfs" || m.FSType == hugePages) && m.Source == d.Source
 }
 
 // Make makes the directory, and returns what is there then. It is not ok if it can't, and r says why. What fails here
@@ -52,6 +54,9 @@ func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bo
 	}
 	if !mounted && seen.Type != hal.TypeDirectory {
 		return seen, Unknown(d.Path + " is no directory: someone removed or replaced the directory of the volume"), false
+	}
+	if err := d.giveHuge(h, c, top); err != nil {
+		return seen, Unknown(err.Error()), false
 	}
 	return seen, core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}, true
 }
@@ -97,6 +102,22 @@ func (d Directory) give(h *hal.Host, c hal.Call) error {
 	return h.Tree.Chown(c, d.Path, -1, group)
 }
 
+// hugePages is the filesystem of huge pages (Documentation/admin-guide/mm/hugetlbpage.rst of Linux).
+const hugePages = "hugetlbfs"
+
+// giveHuge sets the set-group-ID bit of the root of such a filesystem: its mount option "mode" drops it.
+func (d Directory) giveHuge(h *hal.Host, c hal.Call, top hal.Mount) error {
+	if d.PageSize == "" || d.Group == "" {
+		return nil
+	}
+	c.Inside = hal.Inside{Path: d.Path, ID: top.ID}
+	is, err := h.Tree.Stat(c, d.Path)
+	if err != nil || is.Mode != d.Mode {
+		return err
+	}
+	return h.Tree.Chmod(c, d.Path, d.FullMode())
+}
+
 // GroupID is the number of a group, -1 if it is none.
 func GroupID(group string) int {
 	if id, err := strconv.ParseInt(group, 10, 32); err == nil && id >= 0 {
@@ -122,6 +143,14 @@ func (d Directory) mount(h *hal.Host, c hal.Call) error {
 		options = append(options, hal.Option{Key: "size", Value: d.Size})
 	}
 	mount := hal.NewMount{FSType: "tmpfs", Source: d.Source, Target: d.Path, Flags: []string{"nosuid", "nodev"}}
+	if d.PageSize != "" {
+		mount.FSType, mount.Options = hugePages, append(options, hal.Option{Key: "pagesize", Value: d.PageSize})
+		err := h.Mounts.Mount(c, mount)
+		if hal.Is(err, syscall.EINVAL) || hal.Is(err, syscall.ENODEV) {
+			return fmt.Errorf("%w: the node has no huge pages of %s bytes (ls /sys/kernel/mm/hugepages)", err, d.PageSize)
+		}
+		return err
+	}
 	// what a pod keeps in memory is not to reach a disk, as with the kubelet
 	mount.Options = append(slices.Clone(options), hal.Option{Key: "noswap"})
 	err = h.Mounts.Mount(c, mount)

@@ -15,7 +15,7 @@ import (
 // inMemory are the filesystems whose mount and unmount wait for no device, server or daemon.
 var inMemory = map[string]bool{
 	"tmpfs": true, "ramfs": true, "proc": true, "sysfs": true, "devtmpfs": true, "devpts": true, "mqueue": true,
-	"cgroup2": true,
+	"cgroup2": true, "hugetlbfs": true,
 }
 
 func (m *mounts) Mount(c hal.Call, n hal.NewMount) error {

@@ -133,6 +133,17 @@ func tmpfsOption(o hal.Option) bool {
 	return false
 }
 
+// hugetlbfsOption says whether hugetlbfs takes a parameter. The node has pages of two sizes, as x86-64 does.
+func hugetlbfsOption(o hal.Option) bool {
+	switch o.Key {
+	case "mode", "uid", "gid", "size", "nr_inodes":
+		return tmpfsOption(o)
+	case "pagesize":
+		return slices.Contains([]string{"2M", "2097152", "1G", "1073741824"}, o.Value)
+	}
+	return false
+}
+
 // idOf reads a user or a group as the kernel reads a number in a mount option: octal after 0, hexadecimal after 0x.
 func idOf(text string) (id uint32, is bool) {
 	base := 10
@@ -187,9 +198,9 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 // superblockFor returns the filesystem that a mount(2) would attach.
 func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) {
 	switch m.FSType {
-	case "tmpfs", "ramfs":
+	case "tmpfs", "ramfs", "hugetlbfs":
 		for _, o := range m.Options {
-			if m.FSType == "tmpfs" && !tmpfsOption(o) {
+			if m.FSType == "tmpfs" && !tmpfsOption(o) || m.FSType == "hugetlbfs" && !hugetlbfsOption(o) {
 				return nil, syscall.EINVAL
 			}
 		}
@@ -200,7 +211,11 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 		for _, o := range m.Options {
 			switch id, _ := idOf(o.Value); o.Key {
 			case "mode":
-				if mode, err := strconv.ParseUint(o.Value, 8, 12); err == nil {
+				mode, err := strconv.ParseUint(o.Value, 8, 12)
+				if m.FSType == "hugetlbfs" {
+					mode &= 0o1777 // fs/hugetlbfs/inode.c
+				}
+				if err == nil {
 					sb.root.mode = uint32(mode)
 				}
 			case "uid":

@@ -382,7 +382,8 @@ func unmounted(r *world.Run, e *sim.Effect) {
 	switch {
 	case e.Actor == "":
 		touch(r, e.Path)
-		if owner := r.PodOf(e.Path); owner != nil && e.Mount.FSType == "tmpfs" && !dealings.IsForeign(r, e.Mount) &&
+		isInMemory := e.Mount.FSType == "tmpfs" || e.Mount.FSType == "hugetlbfs"
+		if owner := r.PodOf(e.Path); owner != nil && isInMemory && !dealings.IsForeign(r, e.Mount) &&
 			IsPodPlace(r, e.Path) {
 			Loses(r, owner, e.Path)
 		}

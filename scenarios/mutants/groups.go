@@ -56,4 +56,13 @@ var groups = []Mutant{
 		`if o.givesToGroups(r) && core.Value(r.Want, plugin.ParamGroup) == ""`,
 		`if o.givesToGroups != nil && core.Value(r.Want, plugin.ParamGroup) == ""`,
 	},
+	{
+		"huge pages are of no group", "S29, K:G102", "engine/op.Directory.giveHuge",
+		`d.PageSize == "" || d.Group == ""`, `d.PageSize == "" || d.Group != ""`,
+	},
+	{
+		"huge pages are of the usual size", "S29, K:G97", "engine/op.Directory.mount",
+		`mount.Options = hugePages, append(options, hal.Option{Key: "pagesize", Value: d.PageSize})`,
+		`mount.Options = hugePages, options`,
+	},
 }

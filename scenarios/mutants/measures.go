@@ -43,7 +43,7 @@ var measures = []Mutant{
 	},
 	{
 		"nobody looks how much an emptyDir on disk holds", "L18, K:G97", "engine/plugin/emptydir.limitOf",
-		"core.Value(made, paramMedium) == memory", "core.Value(made, paramMedium) >= \"\"",
+		"core.Value(made, paramMedium) != \"\"", "core.Value(made, paramMedium) >= \"\"",
 	},
 	{
 		"an emptyDir on disk may hold as much as it has held", "L18, K:G97", "engine.measuring.takes",

@@ -197,7 +197,7 @@ var outcomes = []Mutant{
 	{
 		"what is mounted on an emptyDir is always ours", "laws 7.3, kubernetes#122114",
 		"engine/op.Directory.owns",
-		`return m.Fingerprint() == o.Fingerprint || m.FSType == "tmpfs" && m.Source == d.Source`,
+		`return m.Fingerprint() == o.Fingerprint || (m.FSType == "tmpfs" || m.FSType == hugePages) && m.Source == d.Source`,
 		`return m.ID != 0 || o.Key != ""`,
 	},
 	{

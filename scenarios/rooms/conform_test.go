@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -45,29 +46,45 @@ func TestVolumesConform(t *testing.T) {
 			}
 			tried++
 			t.Run(v.Text, func(t *testing.T) {
-				said := map[string][]string{}
-				for name, newWorld := range backends.All {
-					w := newWorld()
-					h := w.Host()
-					h.Cluster, h.Tokens = objects{}, objects{}
-					w.Do(func() { said[name] = lives(t, &h, w.Dir(), v) })
-					w.Close()
-				}
-				require.Equal(t, said["linux"], said["sim"])
-				require.Len(t, said["sim"], 12)
-				for i, line := range said["sim"] {
-					t.Log(line)
-					if i < 11 {
-						require.Contains(t, line, ": done")
-					}
-				}
-				require.Contains(t, said["sim"][3], "there is something true, the same true")
-				require.Contains(t, said["sim"][8], "there is something false")
-				require.Equal(t, "left: [] false", said["sim"][11])
+				conform(t, v)
 			})
 		}
 	}
 	require.Positive(t, tried)
+}
+
+// conform compares what the verbs of a volume of one rung say on Linux and in the simulator.
+func conform(t *testing.T, v world.HuntedShape) {
+	said := map[string][]string{}
+	for name, newWorld := range backends.All {
+		w := newWorld()
+		h := w.Host()
+		h.Cluster, h.Tokens = objects{}, objects{}
+		w.Do(func() { said[name] = lives(t, &h, w.Dir(), v) })
+		w.Close()
+	}
+	require.Equal(t, said["linux"], said["sim"])
+	require.Len(t, said["sim"], 12)
+	for i, line := range said["sim"] {
+		t.Log(line)
+		if i < 11 {
+			require.Contains(t, line, ": done")
+		}
+	}
+	require.Contains(t, said["sim"][3], "there is something true, the same true")
+	require.Contains(t, said["sim"][8], "there is something false")
+	require.Equal(t, "left: [] false", said["sim"][11])
+}
+
+// TestHugePagesConform is the same of an emptyDir of huge pages, which no pod of hunts has.
+func TestHugePagesConform(t *testing.T) {
+	haltest.NeedPrivateMounts(t)
+	if _, err := os.Stat("/sys/kernel/mm/hugepages/hugepages-2048kB"); err != nil {
+		t.Skip("the host has no huge pages of 2 MiB: ", err)
+	}
+	conform(t, world.HuntedShape{Source: corev1.VolumeSource{
+		EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "HugePages-2Mi"},
+	}})
 }
 
 func isDisk(pv *corev1.PersistentVolume) bool {
@@ -130,7 +147,9 @@ func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape) (said []
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
 	user := int64(1000)
 	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user}
-	pod.Spec.Containers = []corev1.Container{{Name: "app"}}
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{"hugepages-2Mi": resource.MustParse("2Mi")},
+	}}}
 	rungs, problem := kinds.All().Ladder(nil, plugin.Volume{
 		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: v.Source}, PV: pv,
 		Contents: objects{}, HasTokens: true,

@@ -5,12 +5,15 @@
 package emptydir
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/volnode/volnode/engine/core"
@@ -22,8 +25,9 @@ import (
 const Kind core.Kind = "emptydir"
 
 const (
-	paramMedium = "medium" // "" or "Memory"
+	paramMedium = "medium" // "", "Memory", or one of HugePages
 	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5)); see memoryOf
+	paramPages  = "pages"  // how large the huge pages are, in bytes; only of HugePages
 
 	factIs = "is" // the directory, or the filesystem in memory, that holds the volume's data
 	memory = "Memory"
@@ -72,9 +76,10 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		if most := memoryOf(v.Pod); most > 0 && (size == "" || most < src.SizeLimit.Value()) {
 			size = strconv.FormatInt(most, 10)
 		}
-	default:
-		return nil, plugin.Problemf(v.Field(".emptyDir.medium"),
-			"%q is not supported; use Memory, or leave it out for the disk", src.Medium)
+	}
+	pages, p := pagesOf(v)
+	if p != nil {
+		return nil, p
 	}
 	group, p := v.Group()
 	if p == nil {
@@ -85,6 +90,10 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	place := plugin.EmptyDirPlace(v.Root, string(v.Pod.UID), v.Spec.Name)
 	r := rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)
+	if pages != "" {
+		r.Want = plugin.Sorted(append(r.Want,
+			core.Param{Name: paramPages, Value: pages, OnChange: core.OnChangeRebuild}))
+	}
 	if group != "" { // what is in use keeps its group until it is made again
 		r.Want = slices.Insert(r.Want, 0, core.Param{Name: plugin.ParamFSGroup, Value: group})
 	}
@@ -123,10 +132,47 @@ func isRecorded(made []core.Param) bool {
 // a source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
 func isOurs(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
 
+// pagesOf is the size of the huge pages that an emptyDir is made of, "" if of none. Without a size in the medium it is
+// that which the containers ask for (K:G97).
+func pagesOf(v plugin.Volume) (string, *plugin.Problem) {
+	const prefix = "hugepages-"
+	medium, field := v.Spec.EmptyDir.Medium, v.Field(".emptyDir.medium")
+	named, isSized := strings.CutPrefix(string(medium), string(corev1.StorageMediumHugePagesPrefix))
+	switch {
+	case medium == corev1.StorageMediumDefault || medium == corev1.StorageMediumMemory:
+		return "", nil
+	case !isSized && medium != corev1.StorageMediumHugePages:
+		return "", plugin.Problemf(field, "%q is no medium; use Memory, HugePages or HugePages-2Mi, or leave it out for "+
+			"the disk", medium)
+	}
+	var asked []string
+	limits := podresource.PodLimits(v.Pod, podresource.PodResourcesOptions{})
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		if size, is := strings.CutPrefix(string(name), prefix); is && !limits.Name(name, resource.BinarySI).IsZero() {
+			asked = append(asked, size)
+		}
+	}
+	switch {
+	case isSized && !slices.Contains(asked, named):
+		return "", plugin.Problemf(field, "%q needs a container with the limit %s%s", medium, prefix, named)
+	case isSized:
+	case len(asked) != 1:
+		return "", plugin.Problemf(field, "the containers have limits for %d sizes of huge pages; write HugePages-SIZE "+
+			"with one that a container has a limit for", len(asked))
+	default:
+		named = asked[0]
+	}
+	size, err := resource.ParseQuantity(named)
+	if err != nil || size.Value() <= 0 {
+		return "", plugin.Problemf(field, "%q is no size of a page; write it like 2Mi", named)
+	}
+	return strconv.FormatInt(size.Value(), 10), nil
+}
+
 // limitOf is the size limit of an emptyDir on disk. One in memory has it as its filesystem's size.
 func limitOf(made []core.Param) int64 {
 	limit, err := strconv.ParseInt(core.Value(made, paramSize), 10, 64)
-	if err != nil || core.Value(made, paramMedium) == memory {
+	if err != nil || core.Value(made, paramMedium) != "" {
 		return 0
 	}
 	return limit
@@ -146,7 +192,7 @@ func measure(h *hal.Host, c hal.Call, made []core.Param) (hal.Usage, error) {
 
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {
 	onSize := core.OnChangeRefresh // what is looked after follows an edit
-	if medium == memory {
+	if medium != "" {
 		onSize = core.OnChangeKeep // a filesystem in use keeps its size until it is made again
 	}
 	return core.Rung{

@@ -14,8 +14,8 @@ import (
 func directory(o core.Op) (d op.Directory, r core.Result, ok bool) {
 	d = op.Directory{
 		Path: core.Value(o.Params, plugin.ParamPath), Stop: core.Value(o.Params, plugin.ParamStop), Mode: 0o777,
-		Source: "volnode-emptydir", InMemory: core.Value(o.Params, paramMedium) == memory,
-		Group: core.Value(o.Params, plugin.ParamFSGroup),
+		Source: "volnode-emptydir", InMemory: core.Value(o.Params, paramMedium) != "",
+		Group: core.Value(o.Params, plugin.ParamFSGroup), PageSize: core.Value(o.Params, paramPages),
 	}
 	if d.InMemory {
 		d.Size = core.Value(o.Params, paramSize)

@@ -35,7 +35,7 @@ func Room() *world.Room {
 			return []string{path + "/data"}
 		},
 		Use: func(v world.Claimed) (world.Use, bool) {
-			isMemory := v.Spec.EmptyDir.Medium == corev1.StorageMediumMemory
+			isMemory := v.Spec.EmptyDir.Medium != corev1.StorageMediumDefault
 			return world.Use{Path: path(v.UID, v.Spec.Name), Memory: isMemory}, true
 		},
 		Differs: func(w *sim.World, path string, isMounted bool) string {
