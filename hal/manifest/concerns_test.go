@@ -55,28 +55,37 @@ func TestTroublesOfAPod(t *testing.T) {
 }
 
 // TestTroublesOfAPodsSecrets: a bad file with a Secret that a volume of the pod needs concerns it, inline or by a
-// PersistentVolume, and so does a bad text that names one which no file holds.
+// PersistentVolume, be it of a former plugin, and so does a bad text that names one which no file holds.
 func TestTroublesOfAPodsSecrets(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: ns}\nstringData: {a: b}\n"
 	const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: ns, uid: u-web}\nspec:\n  containers: " +
 		"[{name: c, image: i}]\n" +
 		"  volumes:\n  - {name: v, persistentVolumeClaim: {claimName: c}}\n" +
-		"  - {name: i, csi: {driver: d, nodePublishSecretRef: {name: inline}}}\n"
+		"  - {name: i, csi: {driver: d, nodePublishSecretRef: {name: inline}}}\n" +
+		"  - {name: p, persistentVolumeClaim: {claimName: former}}\n" +
+		"  - {name: a, azureFile: {secretName: azure, shareName: s}}\n"
 	const bound = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, namespace: ns}\n" +
 		"spec: {volumeName: pv, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n---\n" +
 		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n  accessModes: [ReadWriteOnce]\n  " +
 		"capacity: {storage: 1Gi}\n" +
 		"  csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {name: staged, namespace: ns}, " +
-		"nodePublishSecretRef: {name: missing, namespace: ns}}\n"
+		"nodePublishSecretRef: {name: missing, namespace: ns}}\n---\n" +
+		"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: former, namespace: ns}\n" +
+		"spec: {volumeName: former, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n---\n" +
+		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: former}\nspec:\n  accessModes: [ReadWriteOnce]\n  " +
+		"capacity: {storage: 1Gi}\n" +
+		"  azureFile: {secretName: azure-pv, secretNamespace: ns, shareName: s}\n"
 	w := newWorld(t).put("web.yaml", web).put("pv.yaml", bound).put("inline.yaml", fmt.Sprintf(secret, "inline")).
-		put("staged.yaml", fmt.Sprintf(secret, "staged")).put("other.yaml", fmt.Sprintf(secret, "other")).start()
+		put("staged.yaml", fmt.Sprintf(secret, "staged")).put("other.yaml", fmt.Sprintf(secret, "other")).
+		put("azure.yaml", fmt.Sprintf(secret, "azure")).put("azure-pv.yaml", fmt.Sprintf(secret, "azure-pv")).start()
 	require.Empty(t, w.troubles())
-	for _, name := range []string{"inline", "staged", "other"} {
+	for _, name := range []string{"inline", "staged", "other", "azure", "azure-pv"} {
 		w.put(name+".yaml", fmt.Sprintf(secret, name)+"oops: 1\n")
 	}
 	w.put("new.yaml", "kind: Secret\nmetadata: {name: missing}\n").pass(3 * second)
-	require.Equal(t, []string{dir + "/inline.yaml", dir + "/new.yaml", dir + "/staged.yaml"},
-		w.cloud.(*Cluster).Concerning("ns/web"))
+	require.Equal(t, []string{
+		dir + "/azure-pv.yaml", dir + "/azure.yaml", dir + "/inline.yaml", dir + "/new.yaml", dir + "/staged.yaml",
+	}, w.cloud.(*Cluster).Concerning("ns/web"))
 }
 
 // TestNamesThatArePassedOver are told when they change, but for those that begin with a dot.
