@@ -15,10 +15,6 @@ var accountTokens = []Mutant{
 		"by < m.renewBy", "by > m.renewBy",
 	},
 	{
-		"a token that expires while its volume is made is written", "S20", "engine/plugin/projected.setUp",
-		"m.renewBy <= h.Runtime.Now()", "false",
-	},
-	{
 		"a token is for nobody", "S20", "engine/plugin/projected.made.addToken",
 		"Audience: t.Audience, ", "",
 	},

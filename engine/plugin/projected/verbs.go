@@ -52,11 +52,6 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if !ok {
 		return r
 	}
-	if m.renewBy != 0 && m.renewBy <= h.Runtime.Now() { // to make the directory has taken that long
-		if m, why = collect(h, o); why != "" {
-			return op.Unknown(why)
-		}
-	}
 	w := writer{h: h, c: op.Call(o), dir: d.Path, mode: d.FullMode(), group: max(0, op.GroupID(d.Group))}
 	if top, mounted := seen.Top(); mounted {
 		w.c.Inside = hal.Inside{Path: d.Path, ID: top.ID}
