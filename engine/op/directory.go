@@ -85,7 +85,7 @@ func (d Directory) give(h *hal.Host, c hal.Call) error {
 	if d.Group == "" {
 		return nil
 	}
-	group := GroupID(d.Group)
+	group := Number(d.Group)
 	is, err := h.Tree.Stat(c, d.Path)
 	isAsMade := is.Type == hal.TypeDirectory && is.UID == 0 && is.GID == 0 && is.Mode|setGroupID == d.FullMode()
 	if err != nil || !isAsMade {
@@ -118,10 +118,10 @@ func (d Directory) giveHuge(h *hal.Host, c hal.Call, top hal.Mount) error {
 	return h.Tree.Chmod(c, d.Path, d.FullMode())
 }
 
-// GroupID is the number of a group, -1 if it is none.
-func GroupID(group string) int {
-	if id, err := strconv.ParseInt(group, 10, 32); err == nil && id >= 0 {
-		return int(id)
+// Number is the number of a user or a group, -1 if it is none.
+func Number(id string) int {
+	if n, err := strconv.ParseInt(id, 10, 32); err == nil && n >= 0 {
+		return int(n)
 	}
 	return -1
 }

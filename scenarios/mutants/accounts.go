@@ -32,7 +32,7 @@ var accountTokens = []Mutant{
 	},
 	{
 		"a token is root's", "S20, K:G103", "engine/plugin/projected.made.addToken",
-		"f.user = max(0, op.GroupID(user))", "f.user = 0",
+		"f.user = max(0, op.Number(user))", "f.user = 0",
 	},
 	{
 		"everybody reads a token", "S20, K:G103", "engine/plugin/projected.made.addToken",

@@ -33,7 +33,7 @@ var groups = []Mutant{
 	},
 	{
 		"the files of a Secret are of no group", "S20, K:G99", "engine/plugin/projected.setUp",
-		"group: max(0, op.GroupID(d.Group))", "group: min(0, op.GroupID(d.Group))",
+		"group: max(0, op.Number(d.Group))", "group: min(0, op.Number(d.Group))",
 	},
 	{
 		"the files of a Secret keep the group that they had", "S20, K:G99", "engine/plugin/projected.writer.shows",

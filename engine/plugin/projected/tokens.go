@@ -74,7 +74,7 @@ func (m *made) addToken(
 	if user != "" || core.Value(o.Params, plugin.ParamFSGroup) != "" {
 		f.mode = tokenMode
 	}
-	f.user = max(0, op.GroupID(user))
+	f.user = max(0, op.Number(user))
 	m.files[t.Path] = f
 	return ""
 }

@@ -52,7 +52,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if !ok {
 		return r
 	}
-	w := writer{h: h, c: op.Call(o), dir: d.Path, mode: d.FullMode(), group: max(0, op.GroupID(d.Group))}
+	w := writer{h: h, c: op.Call(o), dir: d.Path, mode: d.FullMode(), group: max(0, op.Number(d.Group))}
 	if top, mounted := seen.Top(); mounted {
 		w.c.Inside = hal.Inside{Path: d.Path, ID: top.ID}
 	}
