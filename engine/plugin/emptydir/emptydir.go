@@ -136,12 +136,13 @@ func isOurs(made []core.Param, isNamed bool) bool { return isRecorded(made) || i
 // that which the containers ask for (K:G97).
 func pagesOf(v plugin.Volume) (string, *plugin.Problem) {
 	const prefix = "hugepages-"
-	medium, field := v.Spec.EmptyDir.Medium, v.Field(".emptyDir.medium")
-	named, isSized := strings.CutPrefix(string(medium), string(corev1.StorageMediumHugePagesPrefix))
-	switch {
-	case medium == corev1.StorageMediumDefault || medium == corev1.StorageMediumMemory:
+	medium := v.Spec.EmptyDir.Medium
+	if medium == corev1.StorageMediumDefault || medium == corev1.StorageMediumMemory {
 		return "", nil
-	case !isSized && medium != corev1.StorageMediumHugePages:
+	}
+	field := v.Field(".emptyDir.medium")
+	named, isSized := strings.CutPrefix(string(medium), string(corev1.StorageMediumHugePagesPrefix))
+	if !isSized && medium != corev1.StorageMediumHugePages {
 		return "", plugin.Problemf(field, "%q is no medium; use Memory, HugePages or HugePages-2Mi, or leave it out for "+
 			"the disk", medium)
 	}
