@@ -31,7 +31,7 @@ type hidden struct {
 	ended   map[hal.Key]bool
 	due     hal.Instant // lookForUsers lists nothing before that
 	planned bool        // lookForUsers runs then
-	until   hal.Instant // until then a setup of an earlier run may act, also one without a record
+	until   hal.Instant // until then what comes may be of a setup of an earlier run, also of one without a record
 }
 
 // note: what is read at this moment may be older than the end of an operation on key.

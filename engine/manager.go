@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/deletions"
@@ -160,10 +159,10 @@ func (m *VolumeManager) begin(n node) {
 	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
 	if n.start.HasRun {
-		n.start.ComesUntil = n.start.Now.Add(m.cfg.latestSetUp())
-		m.hidden.until = n.start.ComesUntil
+		// what the table of mounts shows is noticed, and then listed, within a minute each
+		m.hidden.until = n.start.Now.Add(m.cfg.latestSetUp() + hiddenRetryMax)
+		n.start.ComesUntil = m.hidden.until.Add(2 * hiddenRetryMax)
 	}
-	m.objects.input.Run = strconv.FormatInt(int64(n.start.Now), 36)
 	m.core = core.New(n.start)
 	s := &n.start
 	m.isBare = len(m.own.damage)+len(s.Records)+len(n.left)+len(s.Orphans) == 0 &&

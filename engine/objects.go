@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -59,7 +60,12 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 		users:    map[populator.Ref][]core.PodUID{}, sharing: map[hal.Key][]sharer{},
 		trouble: map[string]hal.Trouble{}, synced: map[hal.Source]bool{},
 	}
+	run := ""
+	if p.h.Runtime != nil { // else the start is refused
+		run = strconv.FormatInt(int64(p.h.Runtime.Now()), 36)
+	}
 	o.input = populator.Input{
+		Run:     run,
 		Sources: p.cfg.VolumeSources, Root: p.cfg.RootDir, NodeName: p.cfg.NodeName,
 		NodeLabels: p.cfg.NodeLabels,
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },

@@ -124,7 +124,29 @@ func (e ears) discreet(h hal.Host) hal.Host {
 	h.Cluster, h.CSINode = e, discreetNode{h.CSINode, e, nil}
 	h.Registration = discreetRegistration{h.Registration, e}
 	h.CSIIdentity = discreetIdentity{h.CSIIdentity, e}
+	if h.Tokens != nil {
+		h.Tokens = discreetTokens{h.Tokens, e}
+	}
 	return h
+}
+
+// discreetTokens cleans what a server says that makes no token.
+type discreetTokens struct {
+	hal.Tokens
+	ears
+}
+
+func (d discreetTokens) Token(c hal.Call, r hal.TokenRequest) (hal.Token, error) {
+	t, err := d.Tokens.Token(c, r)
+	if failure, ok := errors.AsType[*hal.Error](err); ok {
+		told := *failure
+		told.Detail = d.said.Clean(failure.Detail)
+		return t, &told
+	}
+	if err != nil {
+		return t, errors.New(d.said.Clean(err.Error()))
+	}
+	return t, nil
 }
 
 type discreetRegistration struct {
@@ -193,7 +215,7 @@ func (n discreetNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolum
 ) (*csi.NodePublishVolumeResponse, error) {
 	for _, told := range [...]map[string]string{r.GetVolumeContext(), r.GetSecrets()} {
 		for _, token := range csiplugin.TokensIn(told) {
-			n.said.Learn("", hal.NewSecret(map[string]string{"": token}))
+			n.said.LearnToken(token)
 		}
 	}
 	resp, err := n.CSINode.Publish(c, driver, r)

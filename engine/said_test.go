@@ -150,7 +150,26 @@ func TestTokensOfAnEarlierLifeAreWithheld(t *testing.T) {
 	require.ErrorContains(t, says("over"), "eyJ")
 	require.ErrorContains(t, says("other"), "eyJ")
 	e.said.Release("d", func(string) bool { return true })
+	e.said.Lend("d", 2) // its object is told again
 	require.ErrorContains(t, says("d"), "eyJ")
+}
+
+// refusing makes no token.
+type refusing struct{ err error }
+
+func (r refusing) Token(hal.Call, hal.TokenRequest) (hal.Token, error) { return hal.Token{}, r.err }
+
+// What a server says that makes no token is in one line, and without secrets.
+func TestWhatAServerOfTokensSays(t *testing.T) {
+	e := ears{clock{}, vault{}, scrub.New()}
+	e.said.LearnToken("eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2lnbmF0dXJl")
+	const text = "no eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2lnbmF0dXJl\n\x1b[2J"
+	for _, err := range []error{errors.New(text), &hal.Error{Op: "token", Class: hal.ClassRPC, Detail: text}} {
+		h := e.discreet(hal.Host{Tokens: refusing{err}})
+		_, told := h.Tokens.Token(hal.Call{}, hal.TokenRequest{})
+		require.ErrorContains(t, told, `no *** \x1b[2J`)
+		require.NotContains(t, told.Error(), "eyJ")
+	}
 }
 
 // The tokens that a driver is given now are known.

@@ -2,6 +2,7 @@ package hal
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 
 	corev1 "k8s.io/api/core/v1"
@@ -130,8 +131,8 @@ func NewSecret(data map[string]string) Secret { return Secret{data} }
 // Reveal returns the content, for the request that carries it. The caller does not keep, change or print it.
 func (s Secret) Reveal() map[string]string { return s.data }
 
-func (Secret) String() string               { return "***" }
-func (Secret) GoString() string             { return "***" }
+// Format keeps the secret out of texts, whatever the verb.
+func (Secret) Format(f fmt.State, _ rune)   { _, _ = io.WriteString(f, "***") }
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"***"`), nil }
 
 // LogValue keeps the secret out of logs.

@@ -100,7 +100,7 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	c.unindex(r)
 	grown := len(spec.Below) > len(r.Below)
 	if r.Renew == 0 && spec.Renew > 0 && r.state != Absent {
-		r.lacks(r.short, c.now)
+		r.lacks(r.short, c.now, r.expires)
 	}
 	r.Rung = *spec
 	c.index(r)

@@ -256,7 +256,7 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 		r.clearBackoff(SetUp)
 		r.clearBackoff(TearDown)
 		r.setReason(res.Short)
-		r.lacks(res.Short, earlier(res.RefreshBy, r.renewal(c.now)))
+		r.lacks(res.Short, earlier(res.RefreshBy, r.renewal(c.now)), res.Expires)
 		r.refuses(false)
 		if res.Short != "" || (res.RefreshBy != 0 && res.RefreshBy <= c.now) {
 			if in.Verb == Refresh && !res.Unfinished {
@@ -304,7 +304,7 @@ func (c *Core) tearDownEnded(r *rung, in *flight, res Result) {
 			e.trust = clean
 		}
 		r.setReason("")
-		r.lacks("", 0)
+		r.lacks("", 0, 0)
 		r.clearBackoff(TearDown) // and not r.up: a setup that is undone each time still waits longer each time
 	case hal.NotDone:
 		// The known end of a teardown that did nothing leaves the rung as it was: a joining pod is not fenced out.

@@ -15,7 +15,8 @@ type Core struct {
 	step uint64      // number of the present step
 	// earlier bounds when earlier runs sent their last call; 0 if there was no such run.
 	earlier hal.Instant
-	// comesUntil bounds when a setup of an earlier run may act, also one of which no record tells.
+	// comesUntil is until when what a setup of an earlier run has made may come to light, also one of which no record
+	// tells; 0 once that is over.
 	comesUntil hal.Instant
 
 	rungs map[hal.Key]*rung // all that core knows of
@@ -69,7 +70,7 @@ type Start struct {
 	// HasRun: an agent has run here before. It may have sent calls of which no record tells, as the journal may be
 	// damaged, gone, or an old copy that shows nothing of it.
 	HasRun bool
-	// ComesUntil bounds when a setup that such an agent sent may act.
+	// ComesUntil is until when what a setup has made that such an agent sent may come to light.
 	ComesUntil hal.Instant
 
 	Records  []Record // of the journal
@@ -216,6 +217,7 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.step++
 	c.decided, c.illegal = c.decided[:0], c.illegal[:0]
 	c.apply(e)
+	c.closeWindow()
 	c.ring()
 	c.reconcile()
 	c.recordFreed()

@@ -322,10 +322,9 @@ func (c *Core) change(r *rung) OnChange {
 	return worst
 }
 
-// isAsWanted reports whether r is up as wanted. A size that still has to grow does not count: it grows in use. What it
-// shows may have expired once its setup has said that it must be repeated.
+// isAsWanted reports whether r is up as wanted. A size that still has to grow does not count: it grows in use.
 func (c *Core) isAsWanted(r *rung) bool {
-	if r.Renew == 0 && r.refreshBy != 0 && r.refreshBy <= c.now {
+	if r.expires != 0 && r.expires <= c.now {
 		return false
 	}
 	change := c.change(r)

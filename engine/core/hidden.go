@@ -63,6 +63,21 @@ func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0
 // setup of an earlier run may still act.
 func (c *Core) mayComeToLight() bool { return len(c.hidden) > 0 || c.now < c.comesUntil }
 
+// closeWindow forgets the pods that it kept in mind only because something might have come to light.
+func (c *Core) closeWindow() {
+	if c.comesUntil == 0 || c.now < c.comesUntil {
+		return
+	}
+	c.comesUntil = 0
+	c.forgetPods()
+}
+
+func (c *Core) forgetPods() {
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		c.forgetPod(c.pods[uid])
+	}
+}
+
 // mayComeUnknown reports whether r is only wanted, and a setup of an earlier run may still bring it up. If the journal
 // was lost, no record tells of that setup (laws 5.4).
 func (c *Core) mayComeUnknown(r *rung) bool {
@@ -99,9 +114,7 @@ func (c *Core) discovered(e Discovered) {
 		}
 		c.markAround(r)
 	}
-	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		c.forgetPod(c.pods[uid])
-	}
+	c.forgetPods()
 }
 
 // addOrphans takes in rungs that no record tells of, and fences what an earlier run's last calls may still do to them

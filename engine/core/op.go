@@ -105,6 +105,7 @@ type Result struct {
 
 	Short     string      // with Done: what is missing, "" for nothing; the rung is Present and Degraded
 	RefreshBy hal.Instant // with Done: when the setup must be repeated; 0 is never
+	Expires   hal.Instant // with Done: from when on the rung is not as wanted; 0 is never
 
 	// BelowUnknown: the actor says that what the rung depends on is not there. The rungs below become Unknown,
 	// whatever an inspection shows.

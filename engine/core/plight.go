@@ -21,6 +21,8 @@ type plight struct {
 	short    string // what is missing, "" for nothing. Invariant: of the last Done setup; for people.
 	// refreshBy is when its setup must be repeated, 0 for never. Invariant: of the last Done setup.
 	refreshBy hal.Instant
+	// expires is from when on it is not as wanted, 0 for never. Invariant: of the last Done setup.
+	expires hal.Instant
 	// refused: the rung may differ from made, so core repeats the refresh even if made is wanted again. Invariant: a
 	// refresh with other parameters was not Done since the last Done.
 	refused bool
@@ -58,8 +60,8 @@ func (c *Core) disown(r *rung) {
 }
 
 func (p *plight) isOver() bool {
-	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused &&
-		!p.remade && !p.denied && !p.panicked &&
+	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && p.expires == 0 &&
+		!p.refused && !p.remade && !p.denied && !p.panicked &&
 		len(p.calls) == 0 && p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) &&
 		p.up == (backoff{}) && p.down == (backoff{}) && p.falls == (backoff{}) &&
 		len(p.droppedBelow)+len(p.vacates)+len(p.rivals) == 0
@@ -92,11 +94,11 @@ func (r *rung) setSeen(fingerprint string) {
 	}
 }
 
-// lacks notes what is missing on a rung that is up, and when its setup must be repeated.
-func (r *rung) lacks(short string, refreshBy hal.Instant) {
-	if r.short != short || r.refreshBy != refreshBy {
+// lacks notes what is missing on a rung that is up, when its setup must be repeated, and when it expires.
+func (r *rung) lacks(short string, refreshBy, expires hal.Instant) {
+	if r.short != short || r.refreshBy != refreshBy || r.expires != expires {
 		p := r.own()
-		p.short, p.refreshBy = short, refreshBy
+		p.short, p.refreshBy, p.expires = short, refreshBy, expires
 	}
 }
 

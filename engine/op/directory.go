@@ -24,7 +24,7 @@ type Directory struct {
 	// Source marks filesystems in memory as ours, in the mount table, across restarts.
 	Source   string
 	InMemory bool
-	Size     string // bytes, in memory; "" is the kernel's default, half of the RAM (tmpfs(5))
+	Size     string // bytes, in memory; "" is the kernel's default: half of the RAM (tmpfs(5)), or all huge pages
 	// PageSize is that of the huge pages which the filesystem in memory is made of, in bytes; "" for none.
 	PageSize string
 }
@@ -52,10 +52,15 @@ func (d Directory) Make(h *hal.Host, o core.Op) (seen Seen, r core.Result, ok bo
 	if mounted != d.InMemory || mounted && !d.owns(o, top) {
 		return seen, foreign(o, d.Path, seen), false
 	}
+	if mounted && top.FSType != d.fsType() {
+		r := Unknown(d.Path + " has a filesystem of another medium; volnode makes it again")
+		r.UndoFirst = true
+		return seen, r, false
+	}
 	if !mounted && seen.Type != hal.TypeDirectory {
 		return seen, Unknown(d.Path + " is no directory: someone removed or replaced the directory of the volume"), false
 	}
-	if err := d.giveHuge(h, c, top); err != nil {
+	if err := d.giveHuge(h, o, top); err != nil {
 		return seen, Unknown(err.Error()), false
 	}
 	return seen, core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}, true
@@ -105,11 +110,21 @@ func (d Directory) give(h *hal.Host, c hal.Call) error {
 // hugePages is the filesystem of huge pages (Documentation/admin-guide/mm/hugetlbpage.rst of Linux).
 const hugePages = "hugetlbfs"
 
-// giveHuge sets the set-group-ID bit of the root of such a filesystem: its mount option "mode" drops it.
-func (d Directory) giveHuge(h *hal.Host, c hal.Call, top hal.Mount) error {
-	if d.PageSize == "" || d.Group == "" {
+// fsType is that of the volume in memory.
+func (d Directory) fsType() string {
+	if d.PageSize != "" {
+		return hugePages
+	}
+	return "tmpfs"
+}
+
+// giveHuge sets the set-group-ID bit of the root of such a filesystem, until it was up once: its mount option "mode"
+// drops it.
+func (d Directory) giveHuge(h *hal.Host, o core.Op, top hal.Mount) error {
+	if d.PageSize == "" || d.Group == "" || o.Fingerprint != "" {
 		return nil
 	}
+	c := Call(o)
 	c.Inside = hal.Inside{Path: d.Path, ID: top.ID}
 	is, err := h.Tree.Stat(c, d.Path)
 	if err != nil || is.Mode != d.Mode {
@@ -142,9 +157,9 @@ func (d Directory) mount(h *hal.Host, c hal.Call) error {
 	if d.Size != "" {
 		options = append(options, hal.Option{Key: "size", Value: d.Size})
 	}
-	mount := hal.NewMount{FSType: "tmpfs", Source: d.Source, Target: d.Path, Flags: []string{"nosuid", "nodev"}}
+	mount := hal.NewMount{FSType: d.fsType(), Source: d.Source, Target: d.Path, Flags: []string{"nosuid", "nodev"}}
 	if d.PageSize != "" {
-		mount.FSType, mount.Options = hugePages, append(options, hal.Option{Key: "pagesize", Value: d.PageSize})
+		mount.Options = append(options, hal.Option{Key: "pagesize", Value: d.PageSize})
 		err := h.Mounts.Mount(c, mount)
 		if hal.Is(err, syscall.EINVAL) || hal.Is(err, syscall.ENODEV) {
 			return fmt.Errorf("%w: the node has no huge pages of %s bytes (ls /sys/kernel/mm/hugepages)", err, d.PageSize)

@@ -88,10 +88,16 @@ func LongestToken(requests []storagev1.TokenRequest) (longest time.Duration) {
 	return longest
 }
 
+// tokenTimeout is how long a verb waits for one token.
+const tokenTimeout = 30 * time.Second
+
 // TokenOf asks for a token, or says why there is none.
 func TokenOf(h *hal.Host, c hal.Call, r hal.TokenRequest) (t hal.Token, why string) {
 	if h.Tokens == nil {
 		return t, "volnode has nobody who makes tokens of service accounts"
+	}
+	if last := h.Runtime.Now().Add(tokenTimeout); c.Deadline == 0 || last < c.Deadline {
+		c.Deadline = last
 	}
 	name := r.Namespace + "/" + r.ServiceAccount
 	switch t, err := h.Tokens.Token(c, r); {

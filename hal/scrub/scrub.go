@@ -8,8 +8,8 @@
 // of few different bytes ("00000000") are hidden as a whole value, or beside more of one, not alone; and a value such
 // as "1" hides every 1 that is a word.
 //
-// Known are the secrets that were read last, about [maxKnown] bytes of windows. They are kept as keyed hashes, not as
-// text.
+// Known are the secrets that were read last, about [maxKnown] bytes of windows, and the tokens that were given last.
+// They are kept as keyed hashes, not as text.
 package scrub
 
 import (
@@ -39,6 +39,9 @@ const (
 	maxKnown = 256 << 10
 )
 
+// maxTokens is how many windows are kept of the tokens that were read last, twice: of about 200 tokens.
+const maxTokens = 1 << 20
+
 // maxExpected bounds how many secrets are expected. With more of them, no text is known to be without one.
 const maxExpected = 1024
 
@@ -51,10 +54,12 @@ type Scrubber struct {
 	key  uint64 // of the digests of windows
 
 	mu         sync.Mutex
-	fresh, old known
+	secrets    generations
+	tokens     generations                // of service accounts, which come again and again: they push out no secret
 	expected   map[string]bool            // names of secrets, true for those that were not learnt
 	given      map[string]map[string]bool // the drivers that were given a secret in an earlier life
 	lent       map[string]hal.Instant     // until when drivers may have other secrets of an earlier life
+	released   map[string]bool            // the drivers that have nothing of an earlier life
 	isComplete bool                       // all secrets are named that drivers may have been given
 	isTooMany  bool                       // but there was no room for some names
 }
@@ -69,6 +74,12 @@ type finding struct {
 type window struct {
 	digest uint64
 	strong bool
+}
+
+// generations are what was learnt last, and before.
+type generations struct {
+	most       int // windows of one
+	fresh, old known
 }
 
 // known is what one generation of secrets may be found by.
@@ -87,8 +98,10 @@ func newKnown() known {
 func New() *Scrubber {
 	seed := maphash.MakeSeed()
 	return &Scrubber{
-		seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(),
+		seed: seed, key: maphash.Comparable(seed, "windows"),
+		secrets: generations{maxKnown, newKnown(), newKnown()}, tokens: generations{maxTokens, newKnown(), newKnown()},
 		expected: map[string]bool{}, given: map[string]map[string]bool{}, lent: map[string]hal.Instant{},
+		released: map[string]bool{},
 	}
 }
 
@@ -127,6 +140,7 @@ func (s *Scrubber) Release(driver string, still func(name string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.lent, driver)
+	s.released[driver] = true
 	for name, to := range s.given { // the order does not matter
 		if to[driver] && !still(name) {
 			delete(to, driver)
@@ -142,7 +156,9 @@ func (s *Scrubber) Release(driver string, still func(name string) bool) {
 func (s *Scrubber) Lend(driver string, until hal.Instant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent[driver] = max(s.lent[driver], until)
+	if !s.released[driver] {
+		s.lent[driver] = max(s.lent[driver], until)
+	}
 }
 
 // IsLent reports whether a driver, "" for any, may have something of that kind.
@@ -202,15 +218,22 @@ func (s *Scrubber) Learn(name string, secret hal.Secret) {
 	size := 0
 	for _, value := range secret.Reveal() { // the order does not matter
 		if size += len(value); size <= maxSecret {
-			s.learn(value)
+			s.learn(&s.secrets, value)
 		}
 	}
 }
 
-func (s *Scrubber) learn(value string) {
+// LearnToken takes in a token that a driver is given.
+func (s *Scrubber) LearnToken(token string) {
+	if len(token) <= maxSecret {
+		s.learn(&s.tokens, token)
+	}
+}
+
+func (s *Scrubber) learn(to *generations, value string) {
 	whole := maphash.String(s.seed, value)
 	s.mu.Lock()
-	isKnown := s.fresh.values[whole]
+	isKnown := to.fresh.values[whole]
 	s.mu.Unlock()
 	if isKnown {
 		return
@@ -218,16 +241,16 @@ func (s *Scrubber) learn(value string) {
 	found := s.study(value)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.fresh.windows)+len(found.windows) > maxKnown {
-		s.old, s.fresh = s.fresh, newKnown()
+	if len(to.fresh.windows)+len(found.windows) > to.most {
+		to.old, to.fresh = to.fresh, newKnown()
 	}
-	s.fresh.values[whole] = true
+	to.fresh.values[whole] = true
 	for _, w := range found.windows {
-		s.fresh.windows[w.digest] = s.fresh.windows[w.digest] || w.strong
+		to.fresh.windows[w.digest] = to.fresh.windows[w.digest] || w.strong
 	}
 	for _, word := range found.words {
-		s.fresh.words[maphash.String(s.seed, word)] = true
-		s.fresh.lengths |= 1 << len(word)
+		to.fresh.words[maphash.String(s.seed, word)] = true
+		to.fresh.lengths |= 1 << len(word)
 	}
 }
 
@@ -239,11 +262,16 @@ func (s *Scrubber) Clean(text string) string {
 	return printed(text, s.find(text), rest)
 }
 
+// all is what is known.
+func (s *Scrubber) all() []*known {
+	return []*known{&s.secrets.fresh, &s.secrets.old, &s.tokens.fresh, &s.tokens.old}
+}
+
 // find marks the bytes of text that are of a secret.
 func (s *Scrubber) find(text string) []bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.fresh.values)+len(s.old.values) == 0 {
+	if !slices.ContainsFunc(s.all(), func(k *known) bool { return len(k.values) > 0 }) {
 		return nil
 	}
 	marks := make([]bool, len(text))
@@ -266,15 +294,13 @@ func (s *Scrubber) find(text string) []bool {
 // markWindows marks the runs of bytes of a view that are of a secret. A window that says nothing by itself is a
 // secret's where it goes on with one that does.
 func (s *Scrubber) markWindows(v view, marks []bool) {
-	weak, isHidden := make([]bool, len(v.bytes)+1), make([]bool, len(v.bytes)+1)
+	weak, isHidden, all := make([]bool, len(v.bytes)+1), make([]bool, len(v.bytes)+1), s.all()
 	for i, w := range windowsOf(v.bytes) {
 		h := s.digest(w)
-		strong, known := s.fresh.windows[h]
-		if !strong {
-			was, wasKnown := s.old.windows[h]
-			strong, known = was, known || wasKnown
+		for _, k := range all {
+			strong, isKnown := k.windows[h]
+			isHidden[i], weak[i] = isHidden[i] || strong, weak[i] || isKnown
 		}
-		isHidden[i], weak[i] = strong, known
 	}
 	for i := 1; i < len(weak); i++ {
 		isHidden[i] = isHidden[i] || weak[i] && isHidden[i-1]
@@ -290,7 +316,10 @@ func (s *Scrubber) markWindows(v view, marks []bool) {
 // markWords marks the words of a view that are values, of least bytes and more. parts says whether a word may begin or
 // end before the byte i.
 func (s *Scrubber) markWords(v view, least int, parts func(i int) bool, marks []bool) {
-	folded, lengths := fold(v.bytes), s.fresh.lengths|s.old.lengths
+	folded, all, lengths := fold(v.bytes), s.all(), uint64(0)
+	for _, k := range all {
+		lengths |= k.lengths
+	}
 	for i := range folded {
 		if !parts(i) {
 			continue
@@ -300,7 +329,7 @@ func (s *Scrubber) markWords(v view, least int, parts func(i int) bool, marks []
 				continue
 			}
 			h := maphash.Bytes(s.seed, folded[i:i+n])
-			if s.fresh.words[h] || s.old.words[h] {
+			if slices.ContainsFunc(all, func(k *known) bool { return k.words[h] }) {
 				v.mark(marks, i, i+n)
 			}
 		}

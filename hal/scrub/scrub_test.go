@@ -1,6 +1,7 @@
 package scrub
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -182,9 +183,30 @@ func TestOldSecretsAreForgottenLast(t *testing.T) {
 		s.Learn("n/s", hal.NewSecret(map[string]string{"k": "the-newest-" + strconv.Itoa(i)}))
 		require.Equal(t, "no ***", s.Clean("no the-newest-"+strconv.Itoa(i)))
 	}
-	require.LessOrEqual(t, len(s.fresh.windows), maxKnown)
-	require.LessOrEqual(t, len(s.old.windows), maxKnown)
+	require.LessOrEqual(t, len(s.secrets.fresh.windows), maxKnown)
+	require.LessOrEqual(t, len(s.secrets.old.windows), maxKnown)
 	s.Learn("n/s", hal.NewSecret(map[string]string{"k": strings.Repeat("z", maxSecret+1)})) // never sent to a driver
+}
+
+// Tokens come again and again. They push out no secret, and each other only once there are many.
+func TestTokensPushOutNoSecret(t *testing.T) {
+	s := knows("the-very-first-secret")
+	token := func(i int) string {
+		text := ""
+		for n := range 39 { // its base64 ends with a whole byte
+			sum := sha256.Sum256(fmt.Append(nil, i, n))
+			text += base64.RawURLEncoding.EncodeToString(sum[:16])
+		}
+		return text
+	}
+	for i := range 300 {
+		s.LearnToken(token(i))
+	}
+	require.Equal(t, "no ***", s.Clean("no the-very-first-secret"))
+	for _, i := range []int{200, 299} {
+		require.Equal(t, "no ***", s.Clean("no "+token(i)))
+		require.Equal(t, "no ***", s.Clean("no "+base64.RawStdEncoding.EncodeToString([]byte(token(i)))))
+	}
 }
 
 func TestWhatIsExpectedIsNamedUntilItIsLearnt(t *testing.T) {

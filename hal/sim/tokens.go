@@ -50,5 +50,5 @@ func (h hostTokens) Token(c hal.Call, r hal.TokenRequest) (hal.Token, error) {
 	t.Text = in([]byte(`{"alg":"none"}`)) + "." + in([]byte(claims)) + "." +
 		in(fmt.Appendf(nil, "%016x", hashString(claims)))
 	h.w.tokens = append(h.w.tokens, t)
-	return hal.NewToken(t.Text, t.Expires, r.Lifetime*4/5-age), k.done(0)
+	return hal.NewToken(t.Text, t.Expires, r.Lifetime*4/5-age, r.Lifetime-age), k.done(0)
 }

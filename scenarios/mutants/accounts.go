@@ -4,7 +4,7 @@ package mutants
 var accountTokens = []Mutant{
 	{
 		"tokens are not renewed", "S20, K:G103", "engine/plugin/projected.setUp",
-		"Value: d.Path}}, m.renewBy", "Value: d.Path}}, 0*m.renewBy",
+		"r.RefreshBy, r.Expires = m.renewBy, m.expires", "r.Expires = m.expires",
 	},
 	{
 		"a start takes tokens for new", "S20, K:G103", "engine/plugin/projected.withTokens",
@@ -76,7 +76,7 @@ var accountTokens = []Mutant{
 	},
 	{
 		"what has expired counts as up", "S20", "engine/core.Core.isAsWanted",
-		"r.Renew == 0 && r.refreshBy", "false && r.refreshBy",
+		"r.expires != 0 &&", "r.expires < 0 &&",
 	},
 	{
 		"a token stays bound to the former name of its pod", "S20", "engine/plugin/projected.withTokens",

@@ -58,11 +58,10 @@ var groups = []Mutant{
 	},
 	{
 		"huge pages are of no group", "S29, K:G102", "engine/op.Directory.giveHuge",
-		`d.PageSize == "" || d.Group == ""`, `d.PageSize == "" || d.Group != ""`,
+		`d.PageSize == "" || d.Group == ""`, `d.PageSize == "" || d.Group >= ""`,
 	},
 	{
 		"huge pages are of the usual size", "S29, K:G97", "engine/op.Directory.mount",
-		`mount.Options = hugePages, append(options, hal.Option{Key: "pagesize", Value: d.PageSize})`,
-		`mount.Options = hugePages, options`,
+		`append(options, hal.Option{Key: "pagesize", Value: d.PageSize})`, `options`,
 	},
 }

@@ -34,7 +34,7 @@ var renewals = []Mutant{
 	},
 	{
 		"a start waits before it publishes again", "L17", "engine/core.Core.respec",
-		"r.lacks(r.short, c.now)", "r.lacks(r.short, r.renewal(c.now))",
+		"r.lacks(r.short, c.now, r.expires)", "r.lacks(r.short, r.renewal(c.now), r.expires)",
 	},
 	{
 		"a stage is repeated with the publish", "L17, L7, K:G50", "engine/plugin/csi.stageRung",

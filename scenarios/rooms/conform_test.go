@@ -46,7 +46,7 @@ func TestVolumesConform(t *testing.T) {
 			}
 			tried++
 			t.Run(v.Text, func(t *testing.T) {
-				conform(t, v)
+				conform(t, v, nil)
 			})
 		}
 	}
@@ -54,13 +54,13 @@ func TestVolumesConform(t *testing.T) {
 }
 
 // conform compares what the verbs of a volume of one rung say on Linux and in the simulator.
-func conform(t *testing.T, v world.HuntedShape) {
+func conform(t *testing.T, v world.HuntedShape, group *int64) {
 	said := map[string][]string{}
 	for name, newWorld := range backends.All {
 		w := newWorld()
 		h := w.Host()
 		h.Cluster, h.Tokens = objects{}, objects{}
-		w.Do(func() { said[name] = lives(t, &h, w.Dir(), v) })
+		w.Do(func() { said[name] = lives(t, &h, w.Dir(), v, group) })
 		w.Close()
 	}
 	require.Equal(t, said["linux"], said["sim"])
@@ -82,9 +82,14 @@ func TestHugePagesConform(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/hugepages/hugepages-2048kB"); err != nil {
 		t.Skip("the host has no huge pages of 2 MiB: ", err)
 	}
-	conform(t, world.HuntedShape{Source: corev1.VolumeSource{
-		EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "HugePages-2Mi"},
-	}})
+	group, limit := int64(2000), resource.MustParse("4Mi")
+	for _, src := range []*corev1.EmptyDirVolumeSource{
+		{Medium: "HugePages-2Mi"}, {Medium: "HugePages-2Mi", SizeLimit: &limit},
+	} {
+		for _, to := range []*int64{nil, &group} {
+			conform(t, world.HuntedShape{Source: corev1.VolumeSource{EmptyDir: src}}, to)
+		}
+	}
 }
 
 func isDisk(pv *corev1.PersistentVolume) bool {
@@ -103,7 +108,7 @@ func TestDisksConform(t *testing.T) {
 				path, fsType := w.PutDisk("disk", holds, "0a0b0c0d-1111-4222-8333-444455556666"), "ext4"
 				pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk"}}
 				pv.Spec.Local = &corev1.LocalVolumeSource{Path: path, FSType: &fsType}
-				w.Do(func() { said[name] = lives(t, &h, w.Dir(), world.Persistent("a disk", pv)) })
+				w.Do(func() { said[name] = lives(t, &h, w.Dir(), world.Persistent("a disk", pv), nil) })
 				w.Close()
 			}
 			require.Equal(t, said["linux"], said["sim"])
@@ -134,11 +139,11 @@ func (objects) Pod(_ hal.Call, namespace, name, uid string) (*corev1.Pod, error)
 }
 
 func (objects) Token(hal.Call, hal.TokenRequest) (hal.Token, error) {
-	return hal.NewToken("of the account", "", time.Hour), nil
+	return hal.NewToken("of the account", "", time.Hour, time.Hour), nil
 }
 
 // lives takes a volume up and down and tells what each verb said, without what differs between two nodes.
-func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape) (said []string) {
+func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape, group *int64) (said []string) {
 	pv := v.PV.DeepCopy()
 	if pv != nil && pv.Spec.Local != nil && !isDisk(pv) { // its directory is below the root, as all that the test makes
 		pv.Spec.Local.Path = root + pv.Spec.Local.Path
@@ -146,7 +151,7 @@ func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape) (said []
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
 	user := int64(1000)
-	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user}
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user, FSGroup: group}
 	pod.Spec.Containers = []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{
 		Limits: corev1.ResourceList{"hugepages-2Mi": resource.MustParse("2Mi")},
 	}}}

@@ -81,6 +81,13 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p != nil {
 		return nil, p
 	}
+	if pages > 0 && size != "" {
+		if src.SizeLimit.Value() < pages {
+			return nil, plugin.Problemf(v.Field(".emptyDir.sizeLimit"), "%s is less than one of its huge pages",
+				src.SizeLimit)
+		}
+		size = strconv.FormatInt((src.SizeLimit.Value()+pages-1)/pages*pages, 10) // the kernel cuts off what is no page
+	}
 	group, p := v.Group()
 	if p == nil {
 		p = v.WantsContext()
@@ -90,9 +97,9 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	place := plugin.EmptyDirPlace(v.Root, string(v.Pod.UID), v.Spec.Name)
 	r := rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)
-	if pages != "" {
+	if pages > 0 {
 		r.Want = plugin.Sorted(append(r.Want,
-			core.Param{Name: paramPages, Value: pages, OnChange: core.OnChangeRebuild}))
+			core.Param{Name: paramPages, Value: strconv.FormatInt(pages, 10), OnChange: core.OnChangeRebuild}))
 	}
 	if group != "" { // what is in use keeps its group until it is made again
 		r.Want = slices.Insert(r.Want, 0, core.Param{Name: plugin.ParamFSGroup, Value: group})
@@ -132,18 +139,18 @@ func isRecorded(made []core.Param) bool {
 // a source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
 func isOurs(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
 
-// pagesOf is the size of the huge pages that an emptyDir is made of, "" if of none. Without a size in the medium it is
+// pagesOf is the size of the huge pages that an emptyDir is made of, 0 if of none. Without a size in the medium it is
 // that which the containers ask for (K:G97).
-func pagesOf(v plugin.Volume) (string, *plugin.Problem) {
+func pagesOf(v plugin.Volume) (int64, *plugin.Problem) {
 	const prefix = "hugepages-"
 	medium := v.Spec.EmptyDir.Medium
 	if medium == corev1.StorageMediumDefault || medium == corev1.StorageMediumMemory {
-		return "", nil
+		return 0, nil
 	}
 	field := v.Field(".emptyDir.medium")
 	named, isSized := strings.CutPrefix(string(medium), string(corev1.StorageMediumHugePagesPrefix))
 	if !isSized && medium != corev1.StorageMediumHugePages {
-		return "", plugin.Problemf(field, "%q is no medium; use Memory, HugePages or HugePages-2Mi, or leave it out for "+
+		return 0, plugin.Problemf(field, "%q is no medium; use Memory, HugePages or HugePages-2Mi, or leave it out for "+
 			"the disk", medium)
 	}
 	var asked []string
@@ -155,19 +162,19 @@ func pagesOf(v plugin.Volume) (string, *plugin.Problem) {
 	}
 	switch {
 	case isSized && !slices.Contains(asked, named):
-		return "", plugin.Problemf(field, "%q needs a container with the limit %s%s", medium, prefix, named)
+		return 0, plugin.Problemf(field, "%q needs a container with the limit %s%s", medium, prefix, named)
 	case isSized:
 	case len(asked) != 1:
-		return "", plugin.Problemf(field, "the containers have limits for %d sizes of huge pages; write HugePages-SIZE "+
+		return 0, plugin.Problemf(field, "the containers have limits for %d sizes of huge pages; write HugePages-SIZE "+
 			"with one that a container has a limit for", len(asked))
 	default:
 		named = asked[0]
 	}
 	size, err := resource.ParseQuantity(named)
 	if err != nil || size.Value() <= 0 {
-		return "", plugin.Problemf(field, "%q is no size of a page; write it like 2Mi", named)
+		return 0, plugin.Problemf(field, "%q is no size of a page; write it like 2Mi", named)
 	}
-	return strconv.FormatInt(size.Value(), 10), nil
+	return size.Value(), nil
 }
 
 // limitOf is the size limit of an emptyDir on disk. One in memory has it as its filesystem's size.

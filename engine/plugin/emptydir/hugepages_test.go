@@ -48,6 +48,7 @@ func TestTheSizeOfHugePages(t *testing.T) {
 		{"HugePages", []string{"2Mi", "1Gi"}, "", "the containers have limits for 2 sizes of huge pages"},
 		{"HugePages-1Gi", []string{"2Mi"}, "", `"HugePages-1Gi" needs a container with the limit hugepages-1Gi`},
 		{"HugePages-x", []string{"x"}, "", `"x" is no size of a page; write it like 2Mi`},
+		{"HugePages-x", nil, "", `"HugePages-x" needs a container with the limit hugepages-x`},
 		{"Disk", nil, "", `"Disk" is no medium; use Memory, HugePages or HugePages-2Mi`},
 	} {
 		rungs, problem := hugeRung(c.medium, "", nil, c.sizes...)
@@ -59,6 +60,32 @@ func TestTheSizeOfHugePages(t *testing.T) {
 		require.Equal(t, c.pages, core.Value(rungs[0].Want, paramPages))
 		require.Equal(t, c.medium, core.Value(rungs[0].Want, paramMedium))
 	}
+}
+
+// A limit is of whole pages, and of one at least: else the filesystem would hold nothing.
+func TestTheLimitIsOfWholePages(t *testing.T) {
+	rungs, problem := hugeRung("HugePages", "3Mi", nil, "2Mi")
+	require.Nil(t, problem)
+	require.Equal(t, "4194304", core.Value(rungs[0].Want, paramSize))
+	_, problem = hugeRung("HugePages-1Gi", "512Mi", nil, "1Gi")
+	require.ErrorContains(t, problem, "spec.volumes[v].emptyDir.sizeLimit: 512Mi is less than one of its huge pages")
+}
+
+// A filesystem of another medium, which a life with another manifest has made, is made again.
+func TestAnotherMediumIsMadeAgain(t *testing.T) {
+	n := plugintest.New("/r/pods")
+	require.Equal(t, hal.Done, setUp(n.HAL(), opOf(memory, "")).Outcome)
+	rungs, _ := hugeRung("HugePages", "", nil, "2Mi")
+	o := opOf(memory, "")
+	o.Params = rungs[0].Want
+	r := setUp(n.HAL(), o)
+	require.Equal(t, hal.Unknown, r.Outcome)
+	require.True(t, r.UndoFirst)
+	require.Contains(t, r.Reason, "has a filesystem of another medium")
+	down := o
+	down.Verb = core.TearDown
+	require.Equal(t, hal.Done, tearDown(n.HAL(), down).Outcome)
+	require.Equal(t, hal.Done, setUp(n.HAL(), o).Outcome)
 }
 
 // The filesystem of huge pages has the mode, the group and the size of the volume, and goes with it. Its mount drops

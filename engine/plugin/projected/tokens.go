@@ -66,8 +66,12 @@ func (m *made) addToken(
 	if why != "" {
 		return why
 	}
-	if by := h.Runtime.Now().Add(token.RenewIn()); m.renewBy == 0 || by < m.renewBy {
+	now := h.Runtime.Now()
+	if by := now.Add(token.RenewIn()); m.renewBy == 0 || by < m.renewBy {
 		m.renewBy = by
+	}
+	if at := now.Add(token.GoodFor()); m.expires == 0 || at < m.expires {
+		m.expires = at
 	}
 	f := file{data: token.Reveal(), mode: modeOf(nil, byDefault)}
 	user := core.Value(o.Params, paramUser)

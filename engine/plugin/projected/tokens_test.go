@@ -44,11 +44,15 @@ func rungOf(t *testing.T, src corev1.VolumeSource, p func(*corev1.PodSpec)) core
 // A token is of the pod and for the audience. It is 0600 and the user's if there is a user or a group, else it has the
 // mode of the volume (K:G103). The setup is repeated once four fifths of the shortest lifetime are over.
 func TestTokensAreThePodsOwn(t *testing.T) {
-	user, group, other := int64(1000), int64(2000), int64(1001)
+	root, user, group, other := int64(0), int64(1000), int64(2000), int64(1001)
 	for want, of := range map[string]func(*corev1.PodSpec){
 		"default 0444 0:0": func(*corev1.PodSpec) {},
 		"web 0600 1000:0": func(p *corev1.PodSpec) {
 			p.ServiceAccountName, p.SecurityContext = "web", &corev1.PodSecurityContext{RunAsUser: &user}
+			p.Containers = []corev1.Container{{Name: "c"}}
+		},
+		"root 0600 0:0": func(p *corev1.PodSpec) {
+			p.ServiceAccountName, p.SecurityContext = "root", &corev1.PodSecurityContext{RunAsUser: &root}
 			p.Containers = []corev1.Container{{Name: "c"}}
 		},
 		"web 0640 1000:2000": func(p *corev1.PodSpec) {
@@ -68,6 +72,7 @@ func TestTokensAreThePodsOwn(t *testing.T) {
 		r := setUp(n.HAL(), o)
 		require.Equal(t, hal.Done, r.Outcome, r.Reason)
 		require.InDelta(t, int64(began.Add(480*time.Second)), int64(r.RefreshBy), float64(time.Second))
+		require.InDelta(t, int64(began.Add(600*time.Second)), int64(r.Expires), float64(time.Second))
 		given := n.World.Tokens()
 		require.Len(t, given, 2)
 		for i, lasts := range []time.Duration{time.Hour, 10 * time.Minute} {

@@ -63,7 +63,8 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	case err != nil:
 		return op.Unknown("cannot write its content: " + err.Error())
 	}
-	r.Facts, r.RefreshBy = []core.Fact{{Name: plugin.FactPath, Value: d.Path}}, m.renewBy
+	r.Facts = []core.Fact{{Name: plugin.FactPath, Value: d.Path}}
+	r.RefreshBy, r.Expires = m.renewBy, m.expires
 	if r.Short, r.Unfinished = d.ClearTrash(h, o); r.Short == "" {
 		r.Short = short
 	}
@@ -101,6 +102,7 @@ type file struct {
 type made struct {
 	files   map[string]file // by path
 	renewBy hal.Instant     // when it is to be made again; 0 is never
+	expires hal.Instant     // when it is no good any more; 0 is never
 }
 
 // collect reads what the volume is made of. It says why it can't. Of two sources with one path the later one counts
