@@ -87,7 +87,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		engine.stream: runtime
 		engine.ears: runtime cluster
 		engine.own: changed
-		scrub.Scrubber: seed key mu fresh old
+		scrub.Scrubber: seed key mu secrets tokens
 		engine.socket: gen`,
 	asName: `
 		sim.driver: process
