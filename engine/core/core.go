@@ -15,8 +15,8 @@ type Core struct {
 	step uint64      // number of the present step
 	// earlier bounds when earlier runs sent their last call; 0 if there was no such run.
 	earlier hal.Instant
-	// comesUntil is until when what a setup of an earlier run has made may come to light, also one of which no record
-	// tells; 0 once that is over.
+	// comesUntil bounds the time in which volnode may find what a setup of an earlier run has made, also a setup that has
+	// no record; 0 once that time is over.
 	comesUntil hal.Instant
 
 	rungs map[hal.Key]*rung // all that core knows of
@@ -70,7 +70,7 @@ type Start struct {
 	// HasRun: an agent has run here before. It may have sent calls of which no record tells, as the journal may be
 	// damaged, gone, or an old copy that shows nothing of it.
 	HasRun bool
-	// ComesUntil is until when what a setup has made that such an agent sent may come to light.
+	// ComesUntil bounds the time in which volnode may find what a setup of such an agent has made.
 	ComesUntil hal.Instant
 
 	Records  []Record // of the journal
