@@ -10,7 +10,6 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/judges"
@@ -38,7 +37,7 @@ func Finish(r *world.Run, restart bool) {
 	r.Stop = true
 	r.W.Calm()
 	r.W.Allow()
-	if !outwaits(r) {
+	if neverRests(r) || !outwaits(r) {
 		return
 	}
 	r.Registrars.Calm = r.W.Now()
@@ -74,6 +73,14 @@ func Finish(r *world.Run, restart bool) {
 		return
 	}
 	empties(r)
+}
+
+// neverRests reports whether a driver that wants its publishes repeated has become slow in an upgrade: it takes longer
+// for one than until the next, so one is always under way.
+func neverRests(r *world.Run) bool {
+	return slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool {
+		return d.Is.Slow && dealings.Renewing(r, d.Name)
+	})
 }
 
 // explains asks for the status while a driver is broken.
@@ -252,7 +259,7 @@ func restlessInside(r *world.Run) (object, why string) {
 		}
 	}
 	active := slices.DeleteFunc(r.W.Active(), func(a sim.ActiveCall) bool {
-		return a.Method == world.Publish && (dealings.IsRenewing(r, a.Key) || renewsSlowly(r, a.Key))
+		return a.Method == world.Publish && dealings.IsRenewing(r, a.Key)
 	})
 	if r.Broken == "" && len(active) > 0 {
 		return string(active[0].Key), "a " + active[0].Method + " may still act"
@@ -260,18 +267,10 @@ func restlessInside(r *world.Run) (object, why string) {
 	return "", ""
 }
 
-// renewsSlowly reports whether the driver of a publish wants it repeated, and takes longer for it than until the next
-// one: one is always under way.
-func renewsSlowly(r *world.Run, key hal.Key) bool {
-	return dealings.WantsRenewal(r, key) && !slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool {
-		return d.Name == r.Places[key].Driver && judges.IsPrompt(d)
-	})
-}
-
 // whyNotAtRest says why a rung will not stay as it is believed to be.
 func whyNotAtRest(r *world.Run, b *core.Belief, rebuilt []string) string {
 	switch {
-	case dealings.RenewsInVain(r, b), b.State == core.Present && !b.HasChild && renewsSlowly(r, b.Key):
+	case dealings.RenewsInVain(r, b):
 		return ""
 	case b.InFlight && !(b.State == core.Present && b.Verb == core.Refresh && dealings.IsRenewing(r, b.Key)):
 		return "an operation is in flight"

@@ -42,7 +42,7 @@ func Renews(r *world.Run, p *world.Place, e *sim.Effect) bool {
 
 // IsRenewal reports whether an operation that is planned is one.
 func IsRenewal(r *world.Run, o *core.Op) bool {
-	return o.Verb == core.Refresh && (WantsRenewal(r, o.Key) || hasTokens(r, o))
+	return o.Verb == core.Refresh && (wantsRenewal(r, o.Key) || hasTokens(r, o))
 }
 
 // hasTokens reports whether an operation is on a volume that has tokens, which are renewed in time.
@@ -55,22 +55,22 @@ func hasTokens(r *world.Run, o *core.Op) bool {
 	})
 }
 
-// WantsRenewal reports whether a rung is a publish that its driver holds, and wants repeated.
-func WantsRenewal(r *world.Run, key hal.Key) bool {
+// wantsRenewal reports whether a rung is a publish that its driver holds, and wants repeated.
+func wantsRenewal(r *world.Run, key hal.Key) bool {
 	p := r.Places[key]
 	return p != nil && p.IsPublish && p.IsHeld && Renewing(r, p.Driver)
 }
 
 // IsRenewing reports whether such a publish was sent a moment ago, so that it has not ended yet as all of them do.
 func IsRenewing(r *world.Run, key hal.Key) bool {
-	return WantsRenewal(r, key) && r.W.Now() < r.Places[key].Began.Add(2*lags)
+	return wantsRenewal(r, key) && r.W.Now() < r.Places[key].Began.Add(2*lags)
 }
 
 // RenewsInVain reports whether the driver of a publish wants it repeated, and its filesystem is gone under the
 // containers: it can't mount there again, and answers with an error each time, until they have ended.
 func RenewsInVain(r *world.Run, b *core.Belief) bool {
 	at := r.Places[b.Key]
-	return WantsRenewal(r, b.Key) && b.State == core.Present && !b.HasChild && r.W.IsDead(at.Path)
+	return wantsRenewal(r, b.Key) && b.State == core.Present && !b.HasChild && r.W.IsDead(at.Path)
 }
 
 // AnyRenews reports whether a driver wants that.
