@@ -150,7 +150,7 @@ func TestTokensOfAnEarlierLifeAreWithheld(t *testing.T) {
 	require.ErrorContains(t, says("over"), "eyJ")
 	require.ErrorContains(t, says("other"), "eyJ")
 	e.said.Release("d", func(string) bool { return true })
-	e.said.Lend("d", 2) // its object is told again
+	e.said.Lend("d", 2) // the cluster sends its object again
 	require.ErrorContains(t, says("d"), "eyJ")
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// This file is S27 of tokens: a driver is told those that its CSIDriver asks for, of the pod's service account and
+// This file is S27 of tokens: the agent gives a driver those that its CSIDriver asks for, of the pod's account and
 // bound to the pod, and each is good when the request is sent.
 
 const tokensKey = "csi.storage.k8s.io/serviceAccount.tokens"

@@ -51,7 +51,7 @@ func tokenParams(v plugin.Volume, w wish) []core.Param {
 	}
 }
 
-// addTokens adds the tokens that the driver asks for to what it is told.
+// addTokens adds the tokens that the driver asks for to the volume context, or to the secrets.
 func (w work) addTokens(context, secrets map[string]string) (_, _ map[string]string, r core.Result, ok bool) {
 	text := w.param(plugin.ParamTokens)
 	if text == "" {
@@ -93,7 +93,7 @@ func (w work) addTokens(context, secrets map[string]string) (_, _ map[string]str
 	return context, secrets, r, true
 }
 
-// TokensIn are the tokens in what a driver is told, a volume context or secrets.
+// TokensIn returns the tokens in a volume context, or among secrets.
 func TokensIn(told map[string]string) (all []string) {
 	text, is := told[tokensKey]
 	if !is {
