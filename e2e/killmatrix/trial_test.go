@@ -15,6 +15,7 @@ import (
 	"github.com/volnode/volnode/e2e/csidriver"
 	"github.com/volnode/volnode/e2e/host"
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/hal/fault"
 	"github.com/volnode/volnode/hal/haltest/ocilayout"
 )
@@ -73,7 +74,15 @@ func node(t *testing.T) *host.Host {
 	return h
 }
 
-// Pods apart, so that no two rungs share a directory: what is called does not depend on which of them comes first.
+// idle leaves nothing of former lives on a node without pods, but for the directory above the plugins' own: what a rung
+// calls must not depend on whether it is the first below it.
+func idle(h *host.Host) {
+	h.Fresh()
+	h.ClearDisk(device(h))
+	require.NoError(h.T, os.MkdirAll(filepath.Join(h.Root, "plugins", "kubernetes.io"), op.ParentMode))
+}
+
+// Pods apart, so that no two rungs share a directory but those that [idle] makes.
 func applyPods(h *host.Host) {
 	pods := host.Pod("web", webUID, "data", host.Claim("data")) + "---\n" +
 		host.InGroup(group, host.Pod("cache", cacheUID, "scratch", "emptyDir: {}"))
@@ -194,8 +203,7 @@ func write(h *host.Host) {
 // phase began. The agent may be dead when it returns.
 func launch(h *host.Host, p phase, rules ...fault.Rule) (a *host.Agent, from int) {
 	h.DriverFaults()
-	h.Fresh()
-	h.ClearDisk(device(h))
+	idle(h)
 	h.Apply("objects.yaml", objects(former))
 	applyPods(h)
 	if p != mount {
@@ -306,9 +314,7 @@ func killBetween(h *host.Host, p point) bool {
 		a, _ = launch(h, p.phase)
 		h.DriverFaults(hold)
 	} else {
-		h.DriverFaults()
-		h.Fresh()
-		h.ClearDisk(device(h))
+		idle(h)
 		h.DriverFaults(hold)
 		h.Apply("objects.yaml", objects(former))
 		applyPods(h)
