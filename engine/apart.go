@@ -22,8 +22,9 @@ type sharer struct {
 }
 
 // share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was
-// refused for its sake is looked at again where it does not want one any more, or wants it made in another way.
-func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) {
+// refused for its sake is looked at again where it does not want one any more, or wants it made in another way. It
+// returns the rungs that the pod has not wanted so far and that others could not get up.
+func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) (failed []*core.Rung) {
 	for _, key := range entry.shared {
 		if !slices.ContainsFunc(rungs, func(r core.Rung) bool { return r.Key == key }) {
 			leave(o.sharing, key, uid, sharer.compare)
@@ -43,7 +44,11 @@ func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) {
 		if isOther {
 			o.changed(sharingRef(r.Key))
 		}
+		if !known && o.core != nil && o.core.Lacking(r.Key) != "" {
+			failed = append(failed, r)
+		}
 	}
+	return failed
 }
 
 func (s sharer) compare(pod core.PodUID) int { return cmp.Compare(s.pod, pod) }

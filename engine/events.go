@@ -97,6 +97,14 @@ type VolumeBlocked struct {
 	Why    string
 }
 
+// PodEvent is what the users of a pod should hear of one of its volumes: what a cluster shows as an event of the pod.
+// It comes each time that it happens; what has come before has LevelDebug.
+type PodEvent struct {
+	Pod             core.PodUID
+	Namespace, Name string // "" if no source has named the pod in this life
+	PodEventStatus
+}
+
 // VolumeLost: the data of a volume is gone.
 type VolumeLost struct {
 	Rung hal.Key
@@ -270,6 +278,19 @@ func (e EvidenceIllegal) Line() Line {
 // Line implements [Event].
 func (e VolumeBlocked) Line() Line {
 	return line(LevelWarn, "volume blocked", "pod", e.Pod, "volume", e.Volume, "field", e.Field, "why", e.Why)
+}
+
+func (e PodEvent) level() Level {
+	if e.Count > 1 {
+		return LevelDebug
+	}
+	return LevelInfo
+}
+
+// Line implements [Event].
+func (e PodEvent) Line() Line {
+	return line(e.level(), "event", "pod", e.Namespace+"/"+e.Name, "uid", string(e.Pod), "volume", e.Volume,
+		"type", e.Type, "reason", e.Reason, "message", e.Message)
 }
 
 // Line implements [Event].

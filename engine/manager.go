@@ -37,6 +37,7 @@ type VolumeManager struct {
 	deleting   *deleting   // the log of deletions
 	operations *operations // runs what core asks for
 	waits      *waits      // who waits for what
+	podEvents  *podEvents  // notes what the users of pods should hear
 	measuring  *measuring  // asks how full volumes are
 	own        *own        // watches the agent's own files
 	questions  *questions  // answers of rungs, volumes and pods
@@ -62,6 +63,9 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.drivers = newRegistry(&m.port, m.ears)
 	m.objects = newObjects(&m.port, m.ears, m.drivers.registered, m.drivers.facts)
 	m.drivers.met = m.objects.driverMet
+	m.podEvents = &podEvents{port: &m.port, objects: m.objects, known: map[core.PodUID][]noted{}}
+	m.objects.blocked, m.objects.shares = m.podEvents.blocked, m.podEvents.shares
+	m.troubled = m.podEvents.troubled
 	m.operations = &operations{
 		port: &m.port, isNamed: m.objects.isNamed, drivers: m.drivers, places: m.places,
 		clean: m.ears.said.Clean, over: m.operationEnded,
@@ -80,7 +84,8 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	}
 	m.questions = &questions{
 		port: &m.port, objects: m.objects, reached: m.drivers.reached, isUnwritten: m.commits.isUnwritten,
-		below: m.drift.strangerBelow, usage: m.measuring.usage, starting: func() string { return m.starting.why },
+		below: m.drift.strangerBelow, usage: m.measuring.usage, events: m.podEvents.status,
+		starting: func() string { return m.starting.why },
 	}
 	m.waits.isUnwritten, m.waits.lacking = m.commits.isUnwritten, m.questions.lacking
 	m.carryOut, m.rested = m.commits.dispatch, m.checkStopped
@@ -194,6 +199,7 @@ func (m *VolumeManager) begin(n node) {
 // operationEnded tells the components of an operation that has ended, once core knows of it.
 func (m *VolumeManager) operationEnded(op *core.Op, res *core.Result) {
 	m.hidden.note(op.Key)
+	m.podEvents.ended(op, res)
 	if op.Verb == core.TearDown && res.Outcome != hal.Done {
 		m.places.watchAgain(op) // its watch ended when it began
 	}

@@ -23,6 +23,10 @@ type objects struct {
 	*port
 	ears       ears            // which learn the secrets that objects name
 	registered func() []string // the names of the drivers that can be met
+	// is called with each problem of a volume when it comes
+	blocked func(uid core.PodUID, volume string, p *plugin.Problem)
+	// is called with each rung that has failed for others once one more pod wants it
+	shares func(uid core.PodUID, r *core.Rung)
 
 	pods        map[core.PodUID]*podEntry                // that are wanted
 	named       map[core.PodUID]podName                  // what sources named pods last, also those that are gone
@@ -287,7 +291,7 @@ func (o *objects) populate(uid core.PodUID, in populator.Input) {
 	res.Refs = append(res.Refs, o.keepApart(uid, res.Volumes)...)
 	o.refer(uid, entry, res.Refs)
 	rungs := res.Rungs()
-	o.share(uid, entry, rungs)
+	failed := o.share(uid, entry, rungs)
 	known := entry.volumes
 	entry.volumes = make([]named, len(res.Volumes))
 	for i := range res.Volumes {
@@ -295,6 +299,9 @@ func (o *objects) populate(uid core.PodUID, in populator.Input) {
 	}
 	o.emitProblems(entry, known)
 	step(o.port, core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
+	for _, r := range failed {
+		o.shares(uid, r)
+	}
 }
 
 // current shows the populator the objects and the drivers as they are, but no pod.
@@ -311,6 +318,7 @@ func (o *objects) emitProblems(entry *podEntry, known []named) {
 			return old.volume == v.volume && old.problem != nil && v.problem != nil && *old.problem == *v.problem
 		})
 		if v.problem != nil && !told {
+			o.blocked(core.PodUID(entry.pod.UID), v.volume, v.problem)
 			o.emit(VolumeBlocked{entry.pod.Namespace + "/" + entry.pod.Name, v.volume, v.problem.Field, v.problem.Message})
 		}
 	}

@@ -14,12 +14,13 @@ type port struct {
 	cfg Config   // Invariant: it stays the same
 	stream
 
-	core     *core.Core       // nil until a start has read the node
-	early    []core.Event     // events that came before core. Invariant: empty once core is set and has taken them.
-	armed    hal.Instant      // the earliest queued wake-up; 0 is none
-	stopping bool             // Invariant: no operation starts once it is set
-	carryOut func(core.Batch) // does what core asks for
-	rested   func()           // looks whether Run may return, after each end of what it waits for
+	core     *core.Core         // nil until a start has read the node
+	early    []core.Event       // events that came before core. Invariant: empty once core is set and has taken them.
+	armed    hal.Instant        // the earliest queued wake-up; 0 is none
+	stopping bool               // Invariant: no operation starts once it is set
+	carryOut func(core.Batch)   // does what core asks for
+	troubled func(core.Trouble) // is called with each trouble of core's
+	rested   func()             // looks whether Run may return, after each end of what it waits for
 }
 
 // step feeds core and carries out what it asks for. E is the type of the event, so that no memory is taken to pass it
@@ -39,6 +40,7 @@ func step[E core.Event](p *port, e E) {
 	for _, is := range p.core.Illegal() {
 		p.defect(EvidenceIllegal{is.Key, is.Evidence})
 	}
+	p.core.Troubles(p.troubled)
 	p.carryOut(batch)
 	p.core.Reuse(batch)
 	p.arm()

@@ -33,6 +33,7 @@ type questions struct {
 	isUnwritten func(hal.Key) bool                   // the record of a rung that is up is on its way
 	below       func(hal.Key) string                 // what others have mounted below a volume, "" for nothing
 	usage       func(top hal.Key) *Usage             // how full a volume is, nil if it is not known
+	events      func(core.PodUID) []PodEventStatus   // what has happened to the volumes of a pod
 	starting    func() string                        // why the start failed last
 }
 
@@ -177,6 +178,7 @@ func (q *questions) podStatus(p core.PodView, look func(hal.Key) (RungStatus, bo
 		s.State = worse(s.State, v.State)
 		s.Volumes = append(s.Volumes, v)
 	}
+	s.Events = q.events(p.UID)
 	if p.Wanted && len(s.Volumes) == 0 {
 		s.State = Ready
 	}

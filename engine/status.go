@@ -46,6 +46,8 @@ type PodStatus struct {
 	State     Condition      `json:"state"`
 	Wanted    bool           `json:"wanted"`
 	Volumes   []VolumeStatus `json:"volumes"`
+	// Events are the last that have happened to its volumes, the latest at the end.
+	Events []PodEventStatus `json:"events,omitempty"`
 }
 
 // VolumeStatus is one volume of a pod.

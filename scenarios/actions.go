@@ -29,7 +29,7 @@ var (
 	language = lang.Language{
 		Methods: append(slices.Sorted(maps.Keys(methods)), anyMethod), Breakages: slices.Sorted(maps.Keys(breakages)),
 		Failures: slices.Sorted(maps.Keys(diskFailures)), Badnesses: workload.Badnesses, Standings: standings,
-		Contents: slices.Sorted(maps.Keys(diskContents)),
+		Contents: slices.Sorted(maps.Keys(diskContents)), Reasons: reasons,
 	}
 	does = map[string]func(t *workload.Scene, args []string) string{}
 )
@@ -194,6 +194,8 @@ func expectations() []workload.Action {
 			func(t *scene, a []string) string { return expectNoFile(t, a[0], a[1], a[2]) }),
 		on("expect volume VOLUME of pod POD STANDING",
 			func(t *scene, a []string) string { return expectVolume(t, a[0], a[1], a[2]) }),
+		on("expect event REASON of volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return expectEvent(t, a[0], a[1], a[2]) }),
 		on("expect log TEXT", func(t *scene, a []string) string { return expectLog(t, a[0]) }),
 		on("expect trouble TEXT", func(t *scene, a []string) string { return expectTrouble(t, a[0]) }),
 		on("expect nothing left", func(t *scene, _ []string) string { return expectNothing(t) }),

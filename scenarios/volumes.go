@@ -5,6 +5,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -242,6 +243,30 @@ func expectVolume(t *workload.Scene, volume, name, how string) string {
 		return "it is mounted otherwise: " + stack[len(stack)-1].Fingerprint()
 	}
 	return ""
+}
+
+// reasons are those of events of pods.
+var reasons = []string{
+	engine.ReasonFailedMount, engine.ReasonFailedMapVolume, engine.ReasonFailedUnMount, engine.ReasonFailedUnmapDevice,
+	engine.ReasonSuccessfulMountVolume,
+}
+
+// expectEvent: an event of a pod tells of a volume.
+func expectEvent(t *workload.Scene, reason, volume, name string) string {
+	object, _ := t.Pod(name)
+	var others []string
+	for _, p := range t.EngineStatus().Pods {
+		for _, e := range p.Events {
+			if string(p.UID) != string(object.UID) || e.Volume != volume {
+				continue
+			}
+			if e.Reason == reason {
+				return ""
+			}
+			others = append(others, e.Reason)
+		}
+	}
+	return fmt.Sprintf("its events are %q", others)
 }
 
 // expectMeasured: the status says how full the volume at a path is, or says nothing of it.

@@ -16,7 +16,8 @@ import (
 
 const describeHelp = `describe shows one pod, volume, rung or driver: its desired and actual state, the operation in
 flight, the reason, and what volnode does next.
-For a pod it also shows trouble with its manifests and which content counts meanwhile. It shows which data of the pod
+For a pod it also shows the last events of each of its volumes, as a cluster would (FailedMount and others, since
+volnode started), trouble with its manifests, and which content counts meanwhile. It shows which data of the pod
 was deleted, when and why, also after the pod is gone. It lists the last 5 deletions; earlier pods of that name count.
 
   volnode describe pod NAMESPACE/NAME        or its uid
@@ -99,6 +100,7 @@ func printDescription(w io.Writer, a describeAnswer) {
 				}
 			}
 		}
+		printEvents(w, p.Events)
 	}
 	for _, t := range a.Sources {
 		fmt.Fprintf(w, "\ntrouble: %s: %s\n", printable(t.Where), printable(t.Why))
@@ -109,6 +111,21 @@ func printDescription(w io.Writer, a describeAnswer) {
 		}
 	}
 	printDeletions(w, a.Deletions)
+}
+
+// printEvents shows what has happened to the volumes of a pod, the latest at the end.
+func printEvents(w io.Writer, all []engine.PodEventStatus) {
+	if len(all) > 0 {
+		fmt.Fprintf(w, "\n  events\n")
+	}
+	for _, e := range all {
+		when := age(e.Last) + " ago"
+		if e.Count > 1 {
+			when += fmt.Sprintf(", %d times since %s ago", e.Count, age(e.First))
+		}
+		fmt.Fprintf(w, "    %s %s of volume %s (%s): %s\n", e.Type, e.Reason, printable(e.Volume), when,
+			printable(e.Message))
+	}
 }
 
 // usageText is how full a volume is: "1.5 GiB of 10 GiB (15 %), 11 of 65536 inodes".

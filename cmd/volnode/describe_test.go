@@ -5,12 +5,34 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/deletions"
 )
+
+// describe shows the events of a pod as lines.
+func TestDescribeShowsEvents(t *testing.T) {
+	var out bytes.Buffer
+	web := engine.PodStatus{Namespace: "default", Name: "web", UID: "u", Events: []engine.PodEventStatus{
+		{
+			Type: engine.TypeWarning, Reason: engine.ReasonFailedMount, Volume: "data", Message: "INTERNAL: a\nb",
+			Count: 4, First: 2 * time.Minute, Last: 3 * time.Second,
+		},
+		{
+			Type: engine.TypeNormal, Reason: engine.ReasonSuccessfulMountVolume, Volume: "raw",
+			Message: "the device is in place", Count: 1, First: time.Second, Last: time.Second,
+		},
+	}}
+	printDescription(&out, describeAnswer{Pods: []engine.PodStatus{web}})
+	require.Contains(t, out.String(), `
+  events
+    Warning FailedMount of volume data (3s ago, 4 times since 2m0s ago): INTERNAL: a b
+    Normal SuccessfulMountVolume of volume raw (1s ago): the device is in place
+`)
+}
 
 // describe says whose deletions it lists: earlier pods of the name may have had the data. It shows the last few.
 func TestDescribeSaysWhoseDeletionsItLists(t *testing.T) {

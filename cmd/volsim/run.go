@@ -172,7 +172,11 @@ func runOne(cmd *cobra.Command, s *lang.Scenario, asJSON, trace bool) (scenarios
 		fmt.Fprintf(out, "STALE %s: %s\n", s.Name, stale)
 	}
 	if res.Violation != nil {
-		fmt.Fprint(out, minimise.Tell(scenarios.NewHunter(), cases.Case{Scenario: s, Still: true}).Text())
+		if f := minimise.Tell(scenarios.NewHunter(), cases.Case{Scenario: s, Still: true}); f != nil {
+			fmt.Fprint(out, f.Text())
+		} else { // it comes only where somebody reads the log
+			fmt.Fprintf(out, "FAIL %s: %s\n", s.Name, res.Violation)
+		}
 	} else if ok {
 		fmt.Fprintf(out, "ok %s: %s, %s, %s in the world\n", s.Name, report.Count(res.Events, "event"),
 			report.Count(res.Calls, "HAL call"),

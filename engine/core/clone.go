@@ -72,6 +72,7 @@ func (c *Core) Clone() *Core {
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)
 	d.keepers, d.landed = keepers{}, nil
 	d.dirty, d.round, d.touched, d.decided, d.illegal = list(c.dirty), nil, nil, nil, nil
+	d.troubles = nil
 	d.batch = Batch{Lines: slices.Clone(c.batch.Lines)} // of a start: the first step writes them
 	for _, p := range c.touched {
 		d.touched = append(d.touched, d.pods[p.uid])

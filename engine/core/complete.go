@@ -102,6 +102,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	r.changed = c.step
 	r.blocked = res.Blocked
 	r.setReason(res.Reason)
+	c.failed(r, in, &res)
 	r.panics(res.Panicked)
 	c.learnFromReply(r, in, res)
 	wasUp, facts := in.Verb == Refresh && r.state == Present && slices.Equal(r.made, in.Params), r.facts

@@ -51,16 +51,18 @@ type Core struct {
 	round   []*rung   // the round before: reconcile reuses its memory
 	decided []hal.Key // see Decided
 	illegal []Illegal // see Illegal
-	touched []*pod    // pods whose waiters wake must check. Invariant: each once (pod.isTouched).
-	freed   *pod      // the pod whose containers ended in this step, nil for none
-	timers  timers    // of rungs that wait for a time
-	landed  []*flight // flights that have ended, for reuse
-	turns   []*turns  // sorted by actor
-	limit   int       // operations of one actor at a time
-	all     []waiter  // those that wait for AllGone
-	keepers keepers   // a cache while somebody waits for AllGone
-	work    Work      // counted so far
-	batch   Batch     // what the present step asks for
+	// troubles of operations that ended in the last Step, see Troubles
+	troubles []Trouble
+	touched  []*pod    // pods whose waiters wake must check. Invariant: each once (pod.isTouched).
+	freed    *pod      // the pod whose containers ended in this step, nil for none
+	timers   timers    // of rungs that wait for a time
+	landed   []*flight // flights that have ended, for reuse
+	turns    []*turns  // sorted by actor
+	limit    int       // operations of one actor at a time
+	all      []waiter  // those that wait for AllGone
+	keepers  keepers   // a cache while somebody waits for AllGone
+	work     Work      // counted so far
+	batch    Batch     // what the present step asks for
 }
 
 // Start is what a start knows.
@@ -215,7 +217,7 @@ func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
 func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.now = max(c.now, now)
 	c.step++
-	c.decided, c.illegal = c.decided[:0], c.illegal[:0]
+	c.decided, c.illegal, c.troubles = c.decided[:0], c.illegal[:0], c.troubles[:0]
 	c.apply(e)
 	c.closeWindow()
 	c.ring()

@@ -108,7 +108,10 @@ func Explained(r *world.Run, status engine.Status) bool {
 			}
 		}
 	}
-	return true
+	if why := judges.Untold(r, &status); why != "" {
+		r.Fail("L12", "events", "agent", why)
+	}
+	return r.Violation == nil
 }
 
 // letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started again:

@@ -177,18 +177,8 @@ func (p *parser) means(part string, words []string, at int) error {
 		if made := kindsOfObjects[words[at-1]]; made != "" {
 			return p.hasObject(words[at-1], word, version, made)
 		}
-	case "METHOD":
-		return p.oneOf(word, "is no call that is counted", p.in.Methods)
-	case "BREAKAGE":
-		return p.oneOf(word, "is nothing that a driver can come to", p.in.Breakages)
-	case "FAILURE":
-		return p.oneOf(word, "is not how a disk fails", p.in.Failures)
-	case "BADNESS":
-		return p.oneOf(word, "is nothing that is wrong with a manifest", p.in.Badnesses)
-	case "STANDING":
-		return p.oneOf(word, "is not how a volume stands", p.in.Standings)
-	case "CONTENT":
-		return p.oneOf(word, "is nothing that a disk can hold", p.in.Contents)
+	case "METHOD", "BREAKAGE", "FAILURE", "BADNESS", "STANDING", "REASON", "CONTENT":
+		return p.isListed(part, word)
 	case "FILE":
 		if strings.Contains(word, "/") {
 			return p.errorf("%q is no name of a file in a volume; write one without a slash", word)
@@ -209,6 +199,26 @@ func (p *parser) means(part string, words []string, at int) error {
 		}
 	}
 	return nil
+}
+
+// isListed refuses a word that is none of those that a placeholder stands for.
+func (p *parser) isListed(part, word string) error {
+	switch part {
+	case "METHOD":
+		return p.oneOf(word, "is no call that is counted", p.in.Methods)
+	case "BREAKAGE":
+		return p.oneOf(word, "is nothing that a driver can come to", p.in.Breakages)
+	case "FAILURE":
+		return p.oneOf(word, "is not how a disk fails", p.in.Failures)
+	case "BADNESS":
+		return p.oneOf(word, "is nothing that is wrong with a manifest", p.in.Badnesses)
+	case "STANDING":
+		return p.oneOf(word, "is not how a volume stands", p.in.Standings)
+	case "REASON":
+		return p.oneOf(word, "is no reason of an event", p.in.Reasons)
+	default:
+		return p.oneOf(word, "is nothing that a disk can hold", p.in.Contents)
+	}
 }
 
 // oneOf refuses a word that is none of names.

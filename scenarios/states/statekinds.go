@@ -77,7 +77,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.mountTable: last spelt base
 		sim.pageCache: count
 		sim.clusterObject: said merged
-		core.Core: now step lastOp lastSeq order fresh stale round decided illegal batch atlas keepers work
+		core.Core: now step lastOp lastSeq order fresh stale round decided illegal troubles batch atlas keepers work
 		core.identity: spot
 		core.record: seq
 		core.Record: Seq
