@@ -15,7 +15,7 @@ import (
 // Finder finds secrets in texts: every run of eight or more of a value's bytes, as it is and encoded. It knows the
 // values from the world's truth, and shares nothing with what the engine searches by.
 type Finder struct {
-	windows map[string]bool
+	windows windows
 	// a bit for the hash of each block in a window: a window that ends at another block there is not
 	blocks [1 << 10]uint64
 	words  []string // values that are shorter: told where they are words of their own
@@ -24,9 +24,60 @@ type Finder struct {
 // telling is how many bytes of a secret are too many, and blockLength how many of them are looked at first.
 const telling, blockLength = 8, 4
 
+// windows is a set of texts of telling bytes, each as a number: a table with open addressing, at most half full. A
+// map takes three times as long to fill, and a run has many tokens.
+type windows struct {
+	slots []uint64 // 0 is free
+	used  int
+	zero  bool // 0 is in the set
+}
+
+func windowOf(text string) uint64 {
+	_ = text[telling-1]
+	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 | uint64(text[4])<<32 |
+		uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+}
+
+// at is where w is, or where it goes.
+func (s *windows) at(w uint64) *uint64 {
+	mask := uint64(len(s.slots) - 1)
+	for i := w * 0x9e3779b97f4a7c15 >> 20; ; i++ {
+		if is := &s.slots[i&mask]; *is == w || *is == 0 {
+			return is
+		}
+	}
+}
+
+func (s *windows) has(w uint64) bool {
+	if w == 0 || s.used == 0 {
+		return w == 0 && s.zero
+	}
+	return *s.at(w) == w
+}
+
+func (s *windows) add(w uint64) {
+	if w == 0 {
+		s.zero = true
+		return
+	}
+	if 2*s.used >= len(s.slots) {
+		former := s.slots
+		s.slots, s.used = make([]uint64, max(2*len(former), 1<<10)), 0
+		for _, w := range former {
+			if w != 0 {
+				s.add(w)
+			}
+		}
+	}
+	if is := s.at(w); *is == 0 {
+		*is = w
+		s.used++
+	}
+}
+
 // Of knows the values of secrets.
 func Of(secrets ...map[string]string) *Finder {
-	l := &Finder{windows: map[string]bool{}}
+	l := &Finder{}
 	for _, data := range secrets {
 		for _, key := range slices.Sorted(maps.Keys(data)) {
 			l.Add(data[key])
@@ -55,20 +106,17 @@ func formsOfSecret(value string) []string {
 
 // Add makes one more value known.
 func (l *Finder) Add(value string) {
-	if l.windows == nil {
-		l.windows = map[string]bool{}
-	}
 	if word := strings.TrimSpace(value); len(word) < telling {
 		l.words = append(l.words, word, hex.EncodeToString([]byte(word)))
 		return
 	}
 	for _, form := range formsOfSecret(value) {
 		for i := range max(len(form)-telling+1, 0) {
-			l.windows[form[i:i+telling]] = true
-			for at := i; at <= i+telling-blockLength; at++ {
-				h := bitOf(form[at : at+blockLength])
-				l.blocks[h>>6] |= 1 << (h & 63)
-			}
+			l.windows.add(windowOf(form[i:]))
+		}
+		for at := range max(len(form)-blockLength+1, 0) {
+			h := bitOf(form[at : at+blockLength])
+			l.blocks[h>>6] |= 1 << (h & 63)
 		}
 	}
 }
@@ -83,7 +131,7 @@ func (l *Finder) In(text string) string {
 		switch h := bitOf(text[end-blockLength : end]); {
 		case l.blocks[h>>6]>>(h&63)&1 == 0:
 			end += telling - blockLength + 1 // no window has this block
-		case l.windows[text[end-telling:end]] && !isFraction(text, end-telling, end):
+		case l.windows.has(windowOf(text[end-telling:])) && !isFraction(text, end-telling, end):
 			return text[end-telling : end]
 		default:
 			end++
