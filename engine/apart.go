@@ -24,7 +24,7 @@ type sharer struct {
 // share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was
 // refused for its sake is looked at again where it does not want one any more, or wants it made in another way. It
 // returns the rungs that the pod has not wanted so far and that others could not get up.
-func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) (failed []*core.Rung) {
+func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) (failed []core.Trouble) {
 	for _, key := range entry.shared {
 		if !slices.ContainsFunc(rungs, func(r core.Rung) bool { return r.Key == key }) {
 			leave(o.sharing, key, uid, sharer.compare)
@@ -44,8 +44,11 @@ func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) (fa
 		if isOther {
 			o.changed(sharingRef(r.Key))
 		}
-		if !known && o.core != nil && o.core.Lacking(r.Key) != "" {
-			failed = append(failed, r)
+		if known || o.core == nil {
+			continue
+		}
+		if why := o.core.Lacking(r.Key); why != "" {
+			failed = append(failed, core.Trouble{Key: r.Key, Params: r.Want, Why: why, IsUp: true})
 		}
 	}
 	return failed

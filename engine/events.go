@@ -98,10 +98,11 @@ type VolumeBlocked struct {
 }
 
 // PodEvent is what the users of a pod should hear of one of its volumes: what a cluster shows as an event of the pod.
-// It comes each time that it happens; what has come before has LevelDebug.
+// It comes each time that it happens; what is no news has LevelDebug.
 type PodEvent struct {
 	Pod             core.PodUID
 	Namespace, Name string // "" if no source has named the pod in this life
+	IsNews          bool   // it has not happened before, or not for a while
 	PodEventStatus
 }
 
@@ -281,7 +282,7 @@ func (e VolumeBlocked) Line() Line {
 }
 
 func (e PodEvent) level() Level {
-	if e.Count > 1 {
+	if !e.IsNews {
 		return LevelDebug
 	}
 	return LevelInfo

@@ -64,12 +64,13 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.objects = newObjects(&m.port, m.ears, m.drivers.registered, m.drivers.facts)
 	m.drivers.met = m.objects.driverMet
 	m.podEvents = &podEvents{port: &m.port, objects: m.objects, known: map[core.PodUID][]noted{}}
-	m.objects.blocked, m.objects.shares = m.podEvents.blocked, m.podEvents.shares
+	m.objects.comes, m.objects.blocked, m.objects.shares = m.podEvents.comes, m.podEvents.blocked, m.podEvents.shares
 	m.troubled = m.podEvents.troubled
 	m.operations = &operations{
 		port: &m.port, isNamed: m.objects.isNamed, drivers: m.drivers, places: m.places,
-		clean: m.ears.said.Clean, over: m.operationEnded,
+		clean: m.ears.said.Clean, begins: m.podEvents.began, over: m.operationEnded,
 	}
+	m.podEvents.running = func() int { return m.operations.running }
 	m.deleting = &deleting{port: &m.port, pods: m.objects, told: map[hal.Key]deletions.Entry{}}
 	m.waits = &waits{port: &m.port, all: map[core.Waiter]waiting{}}
 	m.commits = newCommits(&m.port, m.deleting, m.waits, m.operations.launch)
@@ -79,14 +80,15 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.drift.strangerCame = m.hidden.strangerCame
 	m.starting = &starting{port: &m.port, begin: m.begin, damaged: m.own.tellDamage}
 	m.measuring = &measuring{
-		port: &m.port, objects: m.objects, facts: m.drivers.facts, known: map[hal.Key]measured{},
-		asking: map[string][]hal.Key{},
+		port: &m.port, objects: m.objects, facts: m.drivers.facts, abnormal: m.podEvents.abnormal,
+		known: map[hal.Key]measured{}, asking: map[string][]hal.Key{},
 	}
 	m.questions = &questions{
 		port: &m.port, objects: m.objects, reached: m.drivers.reached, isUnwritten: m.commits.isUnwritten,
-		below: m.drift.strangerBelow, usage: m.measuring.usage, events: m.podEvents.status,
+		below: m.drift.strangerBelow, usage: m.measuring.usage, health: m.measuring.health, events: m.podEvents.status,
 		starting: func() string { return m.starting.why },
 	}
+	m.podEvents.naming = m.questions.naming
 	m.waits.isUnwritten, m.waits.lacking = m.commits.isUnwritten, m.questions.lacking
 	m.carryOut, m.rested = m.commits.dispatch, m.checkStopped
 	return m

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,12 +20,15 @@ const measureTimeout = 10 * time.Second
 const measureRarely = time.Hour
 
 // measuring asks again and again how full volumes are: those of claims, and those with a limit that nothing else looks
-// after. Of a driver it asks one volume at a time, and so of each kind of volumes without one: who is silent keeps
-// nobody else waiting. It changes nothing, and core knows nothing of it.
+// after. Of those of claims it asks also what is wrong with them, if their driver can say. Of a driver it asks one
+// volume at a time, and so of each kind of volumes without one: who is silent keeps nobody else waiting. It changes
+// nothing, and core knows nothing of it.
 type measuring struct {
 	*port
 	objects *objects                                // whose volumes they are
 	facts   func(driver string) *plugin.DriverFacts // whether a driver can say
+	// is called each time that a driver says that something is wrong with a volume
+	abnormal func(top hal.Key, what []hal.HealthEntry)
 
 	known map[hal.Key]measured // by the rung at the top of a volume; who can't say is not in it
 	// asking is what is asked next, by driver, or by kind where there is none. Invariant: an actor with a question
@@ -34,11 +38,13 @@ type measuring struct {
 
 // measured is what was said last of one volume.
 type measured struct {
-	is    hal.Usage     // zero if nothing was said
-	at    hal.Instant   // when it was said, or was not; 0 if no answer counted yet
-	why   string        // nothing was said; for people
-	asked hal.Instant   // when the last question ended, also one whose answer does not count
-	wait  time.Duration // before it is asked again, beyond the period; 0 unless it failed
+	is     hal.Usage     // zero if nothing was said
+	at     hal.Instant   // when it was said, or was not; 0 if no answer counted yet
+	why    string        // nothing was said; for people
+	asked  hal.Instant   // when the last question ended, also one whose answer does not count
+	wait   time.Duration // before it is asked again, beyond the period; 0 unless it failed
+	health Health        // what is wrong with it
+	said   hal.Instant   // when that was said, or was not; 0 if no answer counted yet
 	// isOver: it held more than its limit when it was said last how much it holds.
 	isOver bool
 }
@@ -94,14 +100,30 @@ func (m *measuring) asks(n named) (actor string, is bool) {
 	}
 	v, ok := m.core.Rung(n.top)
 	isMeant := ok && (m.objects.claimOf(n.pv) != "" || m.cfg.VolumeSources.Limit(v.Kind, v.Made) != 0)
-	if !isMeant || v.State != core.Present || m.cfg.VolumeSources.Measure(v.Kind) == nil {
+	if !isMeant || v.State != core.Present {
 		return "", false
 	}
-	if v.Actor != "" {
-		facts := m.facts(v.Actor)
-		return v.Actor, facts != nil && facts.VolumeStats
+	measure, health := m.questions(v.Kind, v.Actor)
+	return cmp.Or(v.Actor, "/"+string(v.Kind)), measure != nil || health != nil // no driver has such a name
+}
+
+// questions are what is asked of a volume; nil is not.
+func (m *measuring) questions(kind core.Kind, driver string) (
+	measure func(*hal.Host, hal.Call, []core.Param) (hal.Usage, error),
+	health func(*hal.Host, hal.Call, []core.Param) ([]hal.HealthEntry, error),
+) {
+	measure, health = m.cfg.VolumeSources.Measure(kind), m.cfg.VolumeSources.Health(kind)
+	if driver == "" {
+		return measure, health
 	}
-	return "/" + string(v.Kind), true // no driver has such a name
+	facts := m.facts(driver)
+	if facts == nil || !facts.VolumeStats {
+		measure = nil
+	}
+	if facts == nil || !facts.VolumeHealth {
+		health = nil
+	}
+	return measure, health
 }
 
 // ask asks an actor about the next volume that is up and that nobody works on.
@@ -112,25 +134,28 @@ func (m *measuring) ask(actor string) {
 		since := m.core.Seq()
 		made, _, isBusy, isUp := m.core.PresentRung(key, since)
 		v, _ := m.core.Rung(key)
-		measure := m.cfg.VolumeSources.Measure(v.Kind)
-		if isBusy || !isUp || measure == nil {
+		measure, health := m.questions(v.Kind, v.Actor)
+		if isBusy || !isUp || measure == nil && health == nil {
 			continue
 		}
 		made = slices.Clone(made)
 		// It is no operation on the rung: what hangs is in nobody's way.
-		c := hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}
 		m.h.Runtime.Go(func() {
-			is, err := measure(&m.h, c, made)
+			a := answers{isMeasured: measure != nil, isHealth: health != nil}
+			if measure != nil {
+				c := hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}
+				a.usage, a.noUsage = measure(&m.h, c, made)
+			}
+			if health != nil {
+				c := hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}
+				a.health, a.noHealth = health(&m.h, c, made)
+			}
 			m.h.Runtime.Post(func() {
-				of, now := m.known[key], m.h.Runtime.Now()
+				of := m.known[key]
 				if _, _, hasChanged, isUp := m.core.PresentRung(key, since); isUp && !hasChanged {
-					wait := of.wait
-					of = measured{is: is, at: now, isOver: of.isOver}
-					if err != nil {
-						of.why, of.wait = err.Error(), min(max(2*wait, m.cfg.MeasureEvery), measureRarely)
-					}
+					of = m.heard(key, of, &a)
 				} // else it may be said of what is below its path
-				of.asked = now
+				of.asked = m.h.Runtime.Now()
 				m.takes(key, of, m.cfg.VolumeSources.Limit(v.Kind, made))
 				m.ask(actor)
 			})
@@ -138,6 +163,56 @@ func (m *measuring) ask(actor string) {
 		return
 	}
 	delete(m.asking, actor)
+}
+
+// answers is what was said of one volume.
+type answers struct {
+	isMeasured bool              // it was asked how full it is
+	usage      hal.Usage         // what was said of that
+	noUsage    error             // why that was not said
+	isHealth   bool              // it was asked what is wrong with it
+	health     []hal.HealthEntry // what was said of that
+	noHealth   error             // why that was not said
+}
+
+// heard is what is known of a volume after the answers.
+func (m *measuring) heard(key hal.Key, of measured, a *answers) measured {
+	now, failed := m.h.Runtime.Now(), a.noUsage
+	of.is, of.at, of.why = a.usage, 0, ""
+	if a.isMeasured {
+		of.at = now
+	} else {
+		failed = a.noHealth
+	}
+	if a.noUsage != nil {
+		of.why = a.noUsage.Error()
+	}
+	switch {
+	case !a.isHealth:
+		of.health, of.said = Health{}, 0
+	case a.noHealth != nil:
+		of.health, of.said = Health{Why: a.noHealth.Error()}, now
+	default:
+		of.health, of.said = Health{Problems: a.health}, now
+		if len(a.health) > 0 {
+			m.abnormal(key, a.health)
+		}
+	}
+	if of.wait = min(max(2*of.wait, m.cfg.MeasureEvery), measureRarely); failed == nil {
+		of.wait = 0
+	}
+	return of
+}
+
+// health is what is wrong with a volume, nil if nothing was said.
+func (m *measuring) health(top hal.Key) *Health {
+	of, is := m.known[top]
+	if !is || of.said == 0 {
+		return nil
+	}
+	h := of.health
+	h.Age = m.h.Runtime.Now().Sub(of.said)
+	return &h
 }
 
 // takes notes what is known of a volume, and tells if it has come to hold more than its limit.

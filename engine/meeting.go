@@ -326,6 +326,8 @@ func (r *registry) interview(info hal.PluginInfo, known string, events hal.PeerE
 			f.VolumeMountGroup = true
 		case csi.NodeServiceCapability_RPC_GET_VOLUME_STATS:
 			f.VolumeStats = true
+		case csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH:
+			f.VolumeHealth = true
 		default: // what the engine makes no use of
 		}
 	}

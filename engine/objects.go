@@ -21,12 +21,13 @@ type podName struct{ namespace, name string }
 // objects is what the cluster's stream has said, and for each pod what came of it.
 type objects struct {
 	*port
-	ears       ears            // which learn the secrets that objects name
-	registered func() []string // the names of the drivers that can be met
+	ears       ears                  // which learn the secrets that objects name
+	registered func() []string       // the names of the drivers that can be met
+	comes      func(uid core.PodUID) // is called with each pod that was not there
 	// is called with each problem of a volume when it comes
-	blocked func(uid core.PodUID, volume string, p *plugin.Problem)
+	blocked func(uid core.PodUID, v named)
 	// is called with each rung that has failed for others once one more pod wants it
-	shares func(uid core.PodUID, r *core.Rung)
+	shares func(uid core.PodUID, t core.Trouble)
 
 	pods        map[core.PodUID]*podEntry                // that are wanted
 	named       map[core.PodUID]podName                  // what sources named pods last, also those that are gone
@@ -165,6 +166,7 @@ func (o *objects) putPod(uid core.PodUID, pod *corev1.Pod) {
 	if entry == nil {
 		entry = &podEntry{}
 		o.pods[uid] = entry
+		o.comes(uid)
 	}
 	if entry.pod != pod {
 		entry.pod, o.named[uid] = pod, podName{pod.Namespace, pod.Name}
@@ -299,8 +301,8 @@ func (o *objects) populate(uid core.PodUID, in populator.Input) {
 	}
 	o.emitProblems(entry, known)
 	step(o.port, core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
-	for _, r := range failed {
-		o.shares(uid, r)
+	for _, t := range failed {
+		o.shares(uid, t)
 	}
 }
 
@@ -318,7 +320,7 @@ func (o *objects) emitProblems(entry *podEntry, known []named) {
 			return old.volume == v.volume && old.problem != nil && v.problem != nil && *old.problem == *v.problem
 		})
 		if v.problem != nil && !told {
-			o.blocked(core.PodUID(entry.pod.UID), v.volume, v.problem)
+			o.blocked(core.PodUID(entry.pod.UID), v)
 			o.emit(VolumeBlocked{entry.pod.Namespace + "/" + entry.pod.Name, v.volume, v.problem.Field, v.problem.Message})
 		}
 	}

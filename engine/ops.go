@@ -31,8 +31,9 @@ type operations struct {
 		watchMade(op *core.Op, res *core.Result, isWatched bool) (end func())
 		keepWatch(key hal.Key, end func())
 	}
-	clean func(string) string          // without secrets
-	over  func(*core.Op, *core.Result) // is called when an operation ends, after core
+	clean  func(string) string          // without secrets
+	begins func()                       // is called when an operation begins
+	over   func(*core.Op, *core.Result) // is called when an operation ends, after core
 
 	running int     // Invariant: Run does not return before it is 0, unless its context ends.
 	ended   []*task // for reuse
@@ -74,6 +75,7 @@ func (o *operations) newTask() *task {
 // launch runs an operation beside the owner and feeds its end to core.
 func (o *operations) launch(op *core.Op) {
 	o.running++
+	o.begins()
 	t := o.newTask()
 	t.op, t.op.IsNamed = *op, o.isNamed(op.Pod)
 	if op.Verb == core.TearDown {

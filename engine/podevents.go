@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
@@ -17,13 +18,20 @@ const (
 	TypeWarning = "Warning"
 )
 
-// The reasons of a [PodEvent]. Spelt as the incumbent spells them; a teardown that fails has none there (K:H26).
+// newsAfter is how long after the last time an event that comes again is news.
+const newsAfter = 10 * time.Minute
+
+// The reasons of a [PodEvent]. Spelt as the incumbent spells them; there, a teardown that fails has none (K:H26), and
+// nor has data that is lost.
 const (
-	ReasonFailedMount           = "FailedMount"     // K:H21; also what keeps a setup from being tried
-	ReasonFailedMapVolume       = "FailedMapVolume" // K:H22: the same of a raw block volume
+	ReasonFailedMount           = "FailedMount"     // K:H21; also what keeps a setup from being tried, of any volume
+	ReasonFailedMapVolume       = "FailedMapVolume" // K:H22: a setup of a raw block volume
 	ReasonFailedUnMount         = "FailedUnMount"
 	ReasonFailedUnmapDevice     = "FailedUnmapDevice"
 	ReasonSuccessfulMountVolume = "SuccessfulMountVolume" // K:H22: a raw block volume is up
+
+	ReasonVolumeLost              = "VolumeLost"              // its data is gone
+	ReasonVolumeConditionAbnormal = "VolumeConditionAbnormal" // K:G71: its driver says that something is wrong with it
 )
 
 // PodEventStatus is a [PodEvent] as the status shows it: what happened more than once is there once.
@@ -38,8 +46,9 @@ type PodEventStatus struct {
 	Last  time.Duration `json:"lastNanoseconds"`
 }
 
-// mostVolumeEvents and mostPodEvents bound what is kept of one volume of a pod, and of a pod whose volumes were renamed
-// again and again: what happened last. What happens to one volume pushes out nothing of another one.
+// mostVolumeEvents and mostPodEvents bound what is kept of one volume of a pod with one reason, and of a pod whose
+// volumes were renamed again and again: what happened last. What happens to one volume pushes out nothing of another
+// one, and what a driver says of its health no failure.
 const mostVolumeEvents, mostPodEvents = 5, 200
 
 // podEvents notes what the users of pods should hear. It changes nothing. Owner only.
@@ -47,8 +56,11 @@ type podEvents struct {
 	*port
 	objects *objects // which volumes pods have
 	// known is what each pod has, in the order in which it happened last.
-	known map[core.PodUID][]noted
-	swept int // pods in known when those that are gone were forgotten last
+	known     map[core.PodUID][]noted
+	naming    func(core.View, string) string // adds to a text that names a rung the name of its pod
+	running   func() int                     // operations that are under way
+	isLooking bool                           // an instant is set to look for those that do not end
+	swept     int                            // pods in known when those that are gone were forgotten last
 }
 
 // podEvent is what happens to a volume of a pod.
@@ -62,57 +74,99 @@ type noted struct {
 	last  hal.Instant // and last
 }
 
-// ended notes that a raw block volume has come up.
+// ended notes that a raw block volume has come up, and that a volume has lost its data.
 func (e *podEvents) ended(o *core.Op, res *core.Result) {
 	if res.Outcome == hal.Done && o.Verb == core.SetUp && o.Pod != "" && plugin.IsBlock(o.Params) {
-		is := podEvent{Type: TypeNormal, Reason: ReasonSuccessfulMountVolume, Message: "the device is in place"}
-		e.note(o.Key, is, true)
+		e.note(o.Key, podEvent{Type: TypeNormal, Reason: ReasonSuccessfulMountVolume, Message: "the device is in place"})
 	}
+	if lost := plugin.LostOf(res.Facts); lost != "" && lost != plugin.LostOf(o.Facts) {
+		e.note(o.Key, podEvent{Type: TypeWarning, Reason: ReasonVolumeLost, Message: lost})
+	}
+}
+
+// abnormal notes what a driver says is wrong with a volume.
+func (e *podEvents) abnormal(top hal.Key, what []hal.HealthEntry) {
+	e.note(top, podEvent{Type: TypeWarning, Reason: ReasonVolumeConditionAbnormal, Message: HealthText(what)})
+}
+
+// HealthText is what is wrong with a volume as one line: "INACCESSIBLE PathLost: no path is left; DEGRADED …".
+func HealthText(all []hal.HealthEntry) string {
+	var parts []string
+	for _, of := range all {
+		part := strings.TrimSpace(of.Status + " " + of.Reason)
+		if of.Message != "" {
+			part += ": " + of.Message
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // troubled notes what core has met.
 func (e *podEvents) troubled(t core.Trouble) {
-	if e.stopping || op.IsKept(t.Why) {
+	if !e.stopping && !op.IsKept(t.Why) {
+		e.note(t.Key, e.eventOf(t))
+	}
+}
+
+// eventOf is a trouble as an event. One of a raw block volume has a reason of its own.
+func (e *podEvents) eventOf(t core.Trouble) podEvent {
+	v, _ := e.core.Rung(t.Key)
+	is := podEvent{Type: TypeWarning, Message: e.naming(v, t.Why)}
+	switch isBlock := plugin.IsBlock(t.Params); {
+	case t.IsUp && isBlock:
+		is.Reason = ReasonFailedMapVolume
+	case t.IsUp:
+		is.Reason = ReasonFailedMount
+	case isBlock:
+		is.Reason = ReasonFailedUnmapDevice
+	default:
+		is.Reason = ReasonFailedUnMount
+	}
+	return is
+}
+
+// shares notes for a pod what keeps a rung from being up that other pods have wanted before it.
+func (e *podEvents) shares(uid core.PodUID, t core.Trouble) { e.noteOf(uid, t.Key, e.eventOf(t)) }
+
+// overdueEvery is how often it is looked for operations that do not end, while any is under way.
+const overdueEvery = overdue
+
+// began has the operations that do not end looked for.
+func (e *podEvents) began() {
+	if e.isLooking {
 		return
 	}
-	reason := pick(t.Params, ReasonFailedUnMount, ReasonFailedUnmapDevice)
-	if t.IsUp {
-		reason = pick(t.Params, ReasonFailedMount, ReasonFailedMapVolume)
-	}
-	e.note(t.Key, podEvent{Type: TypeWarning, Reason: reason, Message: t.Why}, !t.IsStill)
+	e.isLooking = true
+	e.h.Runtime.At(e.h.Runtime.Now().Add(overdueEvery), e.lookAtOverdue)
 }
 
-// pick is the reason for a volume with a filesystem, or the one for a raw block volume.
-func pick(params []core.Param, filesystem, block string) string {
-	if plugin.IsBlock(params) {
-		return block
+func (e *podEvents) lookAtOverdue() {
+	e.isLooking = false
+	if e.stopping || e.running() == 0 {
+		return
 	}
-	return filesystem
-}
-
-// shares notes for a pod why a rung has not come up that other pods have wanted before it.
-func (e *podEvents) shares(uid core.PodUID, r *core.Rung) {
-	is := podEvent{Type: TypeWarning, Message: e.core.Lacking(r.Key)}
-	is.Reason = pick(r.Want, ReasonFailedMount, ReasonFailedMapVolume)
-	e.noteOf(uid, r.Key, is, false)
+	since := e.h.Runtime.Now().Add(-overdue)
+	e.core.Overdue(since, e.troubled)
+	e.began()
 }
 
 // note notes the same of each volume that has a rung in its ladder.
-func (e *podEvents) note(key hal.Key, is podEvent, isNew bool) {
+func (e *podEvents) note(key hal.Key, is podEvent) {
 	v, ok := e.core.Rung(key)
 	switch {
 	case !ok:
 	case v.Pod != "":
-		e.noteOf(v.Pod, key, is, isNew)
+		e.noteOf(v.Pod, key, is)
 	default:
 		for _, s := range e.objects.sharing[key] {
-			e.noteOf(s.pod, key, is, isNew)
+			e.noteOf(s.pod, key, is)
 		}
 	}
 }
 
 // noteOf does that for the volumes of one pod.
-func (e *podEvents) noteOf(uid core.PodUID, key hal.Key, is podEvent, isNew bool) {
+func (e *podEvents) noteOf(uid core.PodUID, key hal.Key, is podEvent) {
 	rungs := e.core.Pod(uid).Rungs
 	var name podName
 	for _, own := range rungs {
@@ -123,7 +177,7 @@ func (e *podEvents) noteOf(uid core.PodUID, key hal.Key, is podEvent, isNew bool
 	for _, n := range e.objects.volumeNames(uid, rungs) {
 		if n.top == key || e.standsOn(n.top, key) {
 			is.Volume = n.volume
-			e.happens(uid, name, is, isNew)
+			e.happens(uid, name, is)
 		}
 	}
 }
@@ -134,30 +188,44 @@ func (e *podEvents) standsOn(of, key hal.Key) bool {
 	return slices.ContainsFunc(v.Below, func(b hal.Key) bool { return b == key || e.standsOn(b, key) })
 }
 
-// blocked notes that a volume of a pod can't be served.
-func (e *podEvents) blocked(uid core.PodUID, volume string, p *plugin.Problem) {
-	is := podEvent{Type: TypeWarning, Reason: ReasonFailedMount, Volume: volume, Message: p.Error()}
-	e.happens(uid, e.objects.named[uid], is, true)
+// problemsWait is how long a problem of a volume lasts before it is an event: after a start, drivers register and
+// objects come within seconds.
+const problemsWait = 10 * time.Second
+
+// blocked notes that a volume of a pod can't be served, if that lasts.
+func (e *podEvents) blocked(uid core.PodUID, v named) {
+	e.h.Runtime.At(e.h.Runtime.Now().Add(problemsWait), func() {
+		entry := e.objects.pods[uid]
+		isStill := func(n named) bool { return n.volume == v.volume && n.problem != nil && *n.problem == *v.problem }
+		if entry == nil || e.stopping || !slices.ContainsFunc(entry.volumes, isStill) {
+			return
+		}
+		e.happens(uid, e.objects.named[uid], podEvent{
+			Type: TypeWarning, Reason: ReasonFailedMount, Volume: v.volume, Message: v.problem.Error(),
+		})
+	})
 }
 
-// happens notes one event, and tells it. What is not new is the last event of its volume again, and not told, if it
-// reads as that one does.
-func (e *podEvents) happens(uid core.PodUID, name podName, is podEvent, isNew bool) {
+// comes forgets what happened to an earlier pod of the uid.
+func (e *podEvents) comes(uid core.PodUID) {
+	delete(e.known, uid)
+}
+
+// happens notes one event, and tells it.
+func (e *podEvents) happens(uid core.PodUID, name podName, is podEvent) {
 	all, now := e.known[uid], e.h.Runtime.Now()
 	of := noted{podEvent: is, first: now}
 	at := -1
-	var its []int // where the events of its volume are
+	var its []int // where those of its volume with its reason are
 	for i, n := range all {
 		if n.podEvent == is {
 			at = i
 		}
-		if n.Volume == is.Volume {
+		if n.Volume == is.Volume && n.Reason == is.Reason {
 			its = append(its, i)
 		}
 	}
 	switch {
-	case at >= 0 && !isNew && at == its[len(its)-1]:
-		return
 	case at >= 0:
 		of = all[at]
 	case len(its) == mostVolumeEvents:
@@ -171,10 +239,11 @@ func (e *podEvents) happens(uid core.PodUID, name podName, is podEvent, isNew bo
 	if len(all) == 0 {
 		e.sweep()
 	}
+	isNews := of.count == 0 || of.last.Add(newsAfter) < now
 	of.last = now
 	of.count++
 	e.known[uid] = append(all, of)
-	if told := (PodEvent{uid, name.namespace, name.name, of.status(now)}); e.isHeard(told.level()) {
+	if told := (PodEvent{uid, name.namespace, name.name, isNews, of.status(now)}); e.isHeard(told.level()) {
 		e.emit(told)
 	}
 }

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +47,35 @@ func TestAFailureThatComesAgainIsOneEvent(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, told)
+
+	b.w.BreakDriver(driverName, sim.Works)
+	b.run(20 * time.Minute)
+	require.Equal(t, engine.Ready, b.status().Pods[0].State)
+	require.Contains(t, b.events("uid-web"), "FailedMount of data")
+	b.w.KillAgent()
+	b.run(10 * time.Minute)
+	require.Empty(t, b.events("uid-web"), "what is healthy is adopted without ado")
+}
+
+// A setup that fails after its pod has gone is what it was.
+func TestASetupThatFailsLateIsNoTeardown(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	b.w.Cluster.Apply(pod("web", "a"))
+	b.run(time.Minute) // the volume is staged
+	b.w.BreakDriver(driverName, sim.Hangs)
+	late := pod("late", "a")
+	b.w.Cluster.Apply(late)
+	b.run(time.Second)
+	b.log = nil
+	b.w.Cluster.Delete(late)
+	b.run(3 * time.Minute)
+	failed := func(reason string) bool {
+		return slices.ContainsFunc(b.log, func(line string) bool {
+			return strings.HasPrefix(line, "event ") && strings.Contains(line, "reason "+reason+" message NodePublishVolume")
+		})
+	}
+	require.True(t, failed(engine.ReasonFailedMount), "%q", b.log)
+	require.False(t, failed(engine.ReasonFailedUnMount))
 }
 
 // A teardown that fails is an event of its pod (K:H26): who waits for the end of the pod hears why it does not come.
@@ -68,14 +99,14 @@ func TestEventsAreBounded(t *testing.T) {
 	for n := range 12 {
 		web := pod("web", fmt.Sprintf("none-%d", n))
 		b.w.Cluster.Apply(web)
-		b.run(time.Second)
+		b.run(15 * time.Second)
 	}
 	require.Len(t, b.status().Pods[0].Events, 5)
 	require.Contains(t, b.events("uid-web")["FailedMount of data"].Message, "none-11")
 	for n := range 400 {
 		gone := pod(fmt.Sprintf("gone-%d", n), "none")
 		b.w.Cluster.Apply(gone)
-		b.run(100 * time.Millisecond)
+		b.run(15 * time.Second)
 		b.w.Cluster.Delete(gone)
 		b.run(time.Second)
 	}

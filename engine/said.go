@@ -42,24 +42,31 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 	said := *failure
 	said.Doubtful = csiplugin.Doubtful(failure.Detail)
 	if failure.Reply == hal.ReplyStatus {
-		isComplete := e.said.IsComplete() // before the reading, which takes its time: a source may name a Secret meanwhile
-		why := ""
-		name, isGone := e.read(c, driver, volume)
-		switch {
-		case name != "":
-			why = "Secret " + name + ", which volnode cannot read"
-		case !isComplete:
-			why = "a Secret that volnode has not read: it has not read every source, or there are too many Secrets"
-		case e.said.IsLent(driver, e.runtime.Now()):
-			why, isGone = "a token that an earlier run has given to the driver", true
-		}
-		if why != "" {
-			said.Detail, said.Doubtful = "message withheld: it may quote "+why, said.Doubtful || !isGone
+		if why, isGone := e.withholds(c, driver, volume); why != "" {
+			said.Detail, said.Doubtful = why, said.Doubtful || !isGone
 			return &said
 		}
 	}
 	said.Detail = strings.TrimRight(e.said.Clean(failure.Detail), " ;:,") // more may be said behind it
 	return &said
+}
+
+// withholds says why nobody may read what a driver says, in place of that, "" if they may. isGone: what it may quote
+// nobody has any more, but for the driver.
+func (e ears) withholds(c hal.Call, driver string, volume []string) (why string, isGone bool) {
+	isComplete := e.said.IsComplete() // before the reading, which takes its time: a source may name a Secret meanwhile
+	name, isGone := e.read(c, driver, volume)
+	switch {
+	case name != "":
+		why = "Secret " + name + ", which volnode cannot read"
+	case !isComplete:
+		why = "a Secret that volnode has not read: it has not read every source, or there are too many Secrets"
+	case e.said.IsLent(driver, e.runtime.Now()):
+		why, isGone = "a token that an earlier run has given to the driver", true
+	default:
+		return "", false
+	}
+	return "message withheld: it may quote " + why, isGone
 }
 
 // read reads the secrets that a driver may quote, and returns the name of one that can't be read, "" if there is none.
@@ -196,6 +203,21 @@ func (n discreetNode) Capabilities(
 func (n discreetNode) Stats(c hal.Call, driver string, r *csi.NodeGetVolumeStatsRequest,
 ) (*csi.NodeGetVolumeStatsResponse, error) {
 	resp, err := n.CSINode.Stats(c, driver, r)
+	return resp, n.heard(c, driver, n.volume, err)
+}
+
+// Health has texts of the driver's, as errors have.
+func (n discreetNode) Health(c hal.Call, driver string, r *csi.NodeGetVolumeHealthRequest,
+) (*csi.NodeGetVolumeHealthResponse, error) {
+	resp, err := n.CSINode.Health(c, driver, r)
+	if all := resp.GetVolumeHealth().GetHealthStatuses(); len(all) > 0 {
+		why, _ := n.withholds(c, driver, n.volume)
+		for _, of := range all {
+			if of.Reason, of.Message = n.said.Clean(of.GetReason()), n.said.Clean(of.GetMessage()); why != "" {
+				of.Reason, of.Message = "", why
+			}
+		}
+	}
 	return resp, n.heard(c, driver, n.volume, err)
 }
 

@@ -33,6 +33,7 @@ type questions struct {
 	isUnwritten func(hal.Key) bool                   // the record of a rung that is up is on its way
 	below       func(hal.Key) string                 // what others have mounted below a volume, "" for nothing
 	usage       func(top hal.Key) *Usage             // how full a volume is, nil if it is not known
+	health      func(top hal.Key) *Health            // what is wrong with a volume, nil if it is not known
 	events      func(core.PodUID) []PodEventStatus   // what has happened to the volumes of a pod
 	starting    func() string                        // why the start failed last
 }
@@ -188,6 +189,7 @@ func (q *questions) podStatus(p core.PodView, look func(hal.Key) (RungStatus, bo
 func (q *questions) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {
 	s := VolumeStatus{
 		Name: n.volume, PV: n.pv, Claim: q.objects.claimOf(n.pv), State: Waiting, Usage: q.usage(n.top),
+		Health: q.health(n.top),
 	}
 	if n.problem != nil {
 		s.State, s.Why = Blocked, n.problem.Error()

@@ -66,6 +66,15 @@ type VolumeStatus struct {
 	// Usage is how full it is, of a volume of a claim, and of one with a limit that nothing else looks after; nil until
 	// somebody has been asked, and if nobody can say.
 	Usage *Usage `json:"usage,omitempty"`
+	// Health is what its driver says is wrong with it, of a volume of a claim; nil until it has said something.
+	Health *Health `json:"health,omitempty"`
+}
+
+// Health is what a driver says is wrong with a volume.
+type Health struct {
+	Problems []hal.HealthEntry `json:"problems,omitempty"` // none: the driver knows of nothing
+	Age      time.Duration     `json:"ageNanoseconds"`     // since it was said
+	Why      string            `json:"why,omitempty"`      // why nothing was said
 }
 
 // Usage is how full a volume is.

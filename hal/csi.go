@@ -85,6 +85,14 @@ type CSINode interface {
 	Publish(c Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error)
 	Unpublish(c Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error)
 	Stats(c Call, driver string, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error)
+	Health(c Call, driver string, r *csi.NodeGetVolumeHealthRequest) (*csi.NodeGetVolumeHealthResponse, error)
+}
+
+// HealthEntry is one thing that is wrong with a volume, as its driver says (VolumeHealthEntry of the CSI spec).
+type HealthEntry struct {
+	Status  string `json:"status"` // DEGRADED, INACCESSIBLE, DATA_LOSS, or what a newer spec has
+	Reason  string `json:"reason"` // in CamelCase
+	Message string `json:"message,omitempty"`
 }
 
 // CSIController is the controller service of a connected driver, for hosts that have no attach/detach controller. Class

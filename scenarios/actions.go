@@ -30,6 +30,7 @@ var (
 		Methods: append(slices.Sorted(maps.Keys(methods)), anyMethod), Breakages: slices.Sorted(maps.Keys(breakages)),
 		Failures: slices.Sorted(maps.Keys(diskFailures)), Badnesses: workload.Badnesses, Standings: standings,
 		Contents: slices.Sorted(maps.Keys(diskContents)), Reasons: reasons,
+		Healths: workload.HealthNames,
 	}
 	does = map[string]func(t *workload.Scene, args []string) string{}
 )
@@ -133,6 +134,10 @@ func actions() []workload.Action {
 // meddling is the statements of what somebody does to volumes and directories.
 func meddling() []workload.Action {
 	return []workload.Action{
+		on("health of HANDLE of driver DRIVER becomes HEALTH", func(t *scene, a []string) string {
+			t.W.SetHealth(a[1], a[0], workload.Healths[a[2]]...)
+			return ""
+		}),
 		on("remove PATH", func(t *scene, a []string) string { return t.RemoveTree(a[0]) }),
 		on("unmount volume VOLUME of pod POD", func(t *scene, a []string) string { return unmount(t, a[0], a[1]) }),
 		on("remount volume VOLUME of pod POD", func(t *scene, a []string) string { return remount(t, a[0], a[1]) }),
@@ -195,7 +200,11 @@ func expectations() []workload.Action {
 		on("expect volume VOLUME of pod POD STANDING",
 			func(t *scene, a []string) string { return expectVolume(t, a[0], a[1], a[2]) }),
 		on("expect event REASON of volume VOLUME of pod POD",
-			func(t *scene, a []string) string { return expectEvent(t, a[0], a[1], a[2]) }),
+			func(t *scene, a []string) string { return expectEvent(t, a[0], a[1], a[2], "") }),
+		on("expect event REASON of volume VOLUME of pod POD with TEXT",
+			func(t *scene, a []string) string { return expectEvent(t, a[0], a[1], a[2], a[3]) }),
+		on("expect no event of volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return expectNoEvent(t, a[0], a[1]) }),
 		on("expect log TEXT", func(t *scene, a []string) string { return expectLog(t, a[0]) }),
 		on("expect trouble TEXT", func(t *scene, a []string) string { return expectTrouble(t, a[0]) }),
 		on("expect nothing left", func(t *scene, _ []string) string { return expectNothing(t) }),

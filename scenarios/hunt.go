@@ -194,6 +194,7 @@ func begin(g *workload.Workload) {
 	for i := range g.Setup.Volumes {
 		g.EditsVolume(i)
 		g.ExportsVolume(i)
+		g.AilsVolume(i)
 		g.RenamesVolume(i)
 	}
 	for n := range 2 {
@@ -233,6 +234,7 @@ func fileDriver(g *workload.Workload) sim.Personality {
 // driver installs a driver, with manners that are drawn, configures the engine for it, and returns how it is.
 func driver(g *workload.Workload, name string, kind sim.Personality) sim.Personality {
 	kind.Stats = g.R.Cfg.MeasureEvery > 0
+	kind.Health = kind.Stats
 	is := g.R.W.DrawPersonality(name, kind)
 	if is.ActsBehind {
 		g.R.Cfg.Drivers[name] = plugin.DriverConfig{ActsAfterReply: true}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine"
@@ -248,25 +249,40 @@ func expectVolume(t *workload.Scene, volume, name, how string) string {
 // reasons are those of events of pods.
 var reasons = []string{
 	engine.ReasonFailedMount, engine.ReasonFailedMapVolume, engine.ReasonFailedUnMount, engine.ReasonFailedUnmapDevice,
-	engine.ReasonSuccessfulMountVolume,
+	engine.ReasonSuccessfulMountVolume, engine.ReasonVolumeLost, engine.ReasonVolumeConditionAbnormal,
 }
 
-// expectEvent: an event of a pod tells of a volume.
-func expectEvent(t *workload.Scene, reason, volume, name string) string {
-	object, _ := t.Pod(name)
+// expectEvent: an event of a pod tells of a volume, and has the text.
+func expectEvent(t *workload.Scene, reason, volume, name, text string) string {
 	var others []string
-	for _, p := range t.EngineStatus().Pods {
-		for _, e := range p.Events {
-			if string(p.UID) != string(object.UID) || e.Volume != volume {
-				continue
-			}
-			if e.Reason == reason {
-				return ""
-			}
-			others = append(others, e.Reason)
+	for _, e := range eventsOf(t, volume, name) {
+		if e.Reason == reason && strings.Contains(e.Message, text) {
+			return ""
 		}
+		others = append(others, e.Reason+": "+e.Message)
 	}
 	return fmt.Sprintf("its events are %q", others)
+}
+
+// expectNoEvent: no event of a pod tells of a volume.
+func expectNoEvent(t *workload.Scene, volume, name string) string {
+	for _, e := range eventsOf(t, volume, name) {
+		return "it has an event " + e.Reason + ": " + e.Message
+	}
+	return ""
+}
+
+// eventsOf are the events of a pod that tell of a volume.
+func eventsOf(t *workload.Scene, volume, name string) (all []engine.PodEventStatus) {
+	object, _ := t.Pod(name)
+	for _, p := range t.EngineStatus().Pods {
+		for _, e := range p.Events {
+			if string(p.UID) == string(object.UID) && e.Volume == volume {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
 }
 
 // expectMeasured: the status says how full the volume at a path is, or says nothing of it.

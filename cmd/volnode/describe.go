@@ -92,7 +92,7 @@ func printDescription(w io.Writer, a describeAnswer) {
 		for _, v := range p.Volumes {
 			fmt.Fprintf(w, "\n  volume %s\n", volumeText(v))
 			fields(w, "    ", "state", string(v.State), "claim", v.Claim, "path", v.Path, "usage", usageText(v.Usage),
-				"why", v.Why)
+				"health", healthText(v.Health), "why", v.Why)
 			for _, key := range v.Keys {
 				if i := slices.IndexFunc(a.Rungs, func(r engine.RungStatus) bool { return r.Key == key }); i >= 0 {
 					printRung(w, "    ", a.Rungs[i])
@@ -126,6 +126,14 @@ func printEvents(w io.Writer, all []engine.PodEventStatus) {
 		fmt.Fprintf(w, "    %s %s of volume %s (%s): %s\n", e.Type, e.Reason, printable(e.Volume), when,
 			printable(e.Message))
 	}
+}
+
+// healthText is what the driver says is wrong with a volume, "" if it says that nothing is.
+func healthText(h *engine.Health) string {
+	if h == nil {
+		return ""
+	}
+	return engine.HealthText(h.Problems) + h.Why
 }
 
 // usageText is how full a volume is: "1.5 GiB of 10 GiB (15 %), 11 of 65536 inodes".

@@ -183,6 +183,24 @@ var usageDescs = func() (all [6]*prometheus.Desc) {
 	return all
 }()
 
+var healthDesc = prometheus.NewDesc("kubelet_volume_stats_health_status_abnormal",
+	"1 if the driver says that something is wrong with the volume.", []string{"namespace", "persistentvolumeclaim"}, nil)
+
+// healths sends whether something is wrong with the volumes of claims.
+func healths(s engine.Status, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+	isSaid := map[string]bool{}
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			if v.Health == nil || v.Health.Why != "" || v.Claim == "" || isSaid[v.Claim] {
+				continue
+			}
+			isSaid[v.Claim] = true
+			namespace, claim, _ := strings.Cut(v.Claim, "/")
+			gauge(healthDesc, float64(min(len(v.Health.Problems), 1)), namespace, claim)
+		}
+	}
+}
+
 // usages sends how full the volumes of claims are. Pods that share a claim have the same to say of it.
 func usages(s engine.Status, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
 	isSaid := map[string]bool{}
@@ -213,7 +231,7 @@ func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	} {
 		ch <- d
 	}
-	for _, d := range usageDescs {
+	for _, d := range append(usageDescs[:], healthDesc) {
 		ch <- d
 	}
 }
@@ -247,6 +265,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(troublesDesc, float64(held), "held")
 	gauge(troublesDesc, float64(missing), "missing")
 	usages(s, gauge)
+	healths(s, gauge)
 	for _, name := range driverNames(s.Drivers) {
 		d, waiting := driverNamed(s.Drivers, name)
 		gauge(registeredDesc, asNumber(d.Registered), name)

@@ -2,7 +2,11 @@ package csidriver
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"golang.org/x/sys/unix"
@@ -21,6 +25,7 @@ func (s nodeServer) NodeGetCapabilities(
 ) (*csi.NodeGetCapabilitiesResponse, error) {
 	answer := &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{
 		nodeCapability(csi.NodeServiceCapability_RPC_GET_VOLUME_STATS),
+		nodeCapability(csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH),
 		nodeCapability(csi.NodeServiceCapability_RPC_EXPAND_VOLUME),
 		nodeCapability(csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER),
 	}}
@@ -93,6 +98,33 @@ func (s nodeServer) NodeGetVolumeStats(
 		Available: int64(st.Ffree),
 		Used:      int64(st.Files - st.Ffree),
 	}}}, nil
+}
+
+// HealthFile is where somebody writes what is wrong with a volume, one line for each thing: DEGRADED PathLost, and then
+// a message. Without the file, nothing is.
+func HealthFile(stateDir, id string) string { return filepath.Join(stateDir, "health-"+id) }
+
+// NodeGetVolumeHealth implements csi.NodeServer.
+func (s nodeServer) NodeGetVolumeHealth(
+	_ context.Context, r *csi.NodeGetVolumeHealthRequest,
+) (*csi.NodeGetVolumeHealthResponse, error) {
+	v, err := s.driver.existing(r.GetVolumeId())
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(HealthFile(s.driver.config.StateDir, v.ID))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, status.Errorf(codes.Internal, "%v", err)
+	}
+	said := &csi.VolumeHealth{VolumeId: v.ID}
+	for line := range strings.Lines(string(text)) {
+		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		reason, message, _ := strings.Cut(rest, " ")
+		said.HealthStatuses = append(said.HealthStatuses, &csi.VolumeHealth_VolumeHealthEntry{
+			Status: csi.VolumeHealthErrorType(csi.VolumeHealthErrorType_value[kind]), Reason: reason, Message: message,
+		})
+	}
+	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: said}, nil
 }
 
 // NodeExpandVolume implements csi.NodeServer. It makes the node see the size that ControllerExpandVolume made.

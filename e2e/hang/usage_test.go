@@ -63,6 +63,24 @@ func TestVolumesSayHowFullTheyAre(t *testing.T) {
 	require.Zero(t, status)
 	require.Contains(t, text, "inodes")
 
+	require.Contains(t, page,
+		`kubelet_volume_stats_health_status_abnormal{namespace="default",persistentvolumeclaim="data"} 0`)
+	ill := csidriver.HealthFile(h.StateDir(), "vol-1")
+	require.NoError(t, os.WriteFile(ill, []byte("INACCESSIBLE NoPath the array is off\nDEGRADED Slow\n"), 0o600))
+	await(func(s engine.Status) bool {
+		v := usageOf(s, "uid-web")
+		return v.Health != nil && len(v.Health.Problems) == 2
+	})
+	text, _, status = h.Run("describe", "pod", "default/web")
+	require.Zero(t, status)
+	const said = "INACCESSIBLE NoPath: the array is off; DEGRADED Slow"
+	require.Contains(t, text, "health     "+said+"\n")
+	require.Regexp(t, `Warning VolumeConditionAbnormal of volume data \(.*\): `+said, text)
+	require.Contains(t, h.Ask("/metrics"),
+		`kubelet_volume_stats_health_status_abnormal{namespace="default",persistentvolumeclaim="data"} 1`)
+	require.NoError(t, os.Remove(ill))
+	await(func(s engine.Status) bool { v := usageOf(s, "uid-web"); return len(v.Health.Problems) == 0 })
+
 	h.DriverFaults(csidriver.Rule{Method: "NodeGetVolumeStats", DelayBefore: csidriver.Duration(host.Patience)})
 	require.NoError(t, os.WriteFile(usageOf(s, "uid-db").Path+"/more", []byte(strings.Repeat("x", 1<<20)), 0o600))
 	used := usageOf(s, "uid-db").Usage.Bytes.Used

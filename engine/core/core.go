@@ -51,7 +51,7 @@ type Core struct {
 	round   []*rung   // the round before: reconcile reuses its memory
 	decided []hal.Key // see Decided
 	illegal []Illegal // see Illegal
-	// troubles of operations that ended in the last Step, see Troubles
+	// what the last Step met, see Troubles
 	troubles []Trouble
 	touched  []*pod    // pods whose waiters wake must check. Invariant: each once (pod.isTouched).
 	freed    *pod      // the pod whose containers ended in this step, nil for none
@@ -160,6 +160,7 @@ func (c *Core) recall(rec Record, fingerprint string, inspected bool) {
 	e.mayBeUsed, e.inspected = rec.MayBeUsed, true
 	r.believe(e)
 	r.setSeen(rec.Seen)
+	r.refuses(rec.Refused)
 	r.fence(call{verb: SetUp, until: rec.SetUpUntil})
 	r.fence(call{verb: TearDown, until: rec.TearDownUntil})
 	if rec.AnsweredSetUp != 0 || rec.AnsweredTearDown != 0 {

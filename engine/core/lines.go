@@ -9,10 +9,17 @@ import (
 // announce writes the line that must be durable before the first effect of an operation: an intent, or leaving, with
 // the bound of its call in it. Effects that a start can list completely need none that is durable; the first setup
 // writes one all the same, because a helper process that outlives the agent may have its effect after the next start
-// has listed what there is. The teardown of what has a place of its own needs one, too: what is missing there from then
+// has listed what there is. A refresh with other parameters writes that the rung may differ: no start sees which of
+// them are there. The teardown of what has a place of its own needs one, too: what is missing there from then
 // on was given up, and is not lost.
 func (c *Core) announce(r *rung, v Verb) {
 	givesUp := v == TearDown && r.recorded && len(r.Places) > 0
+	if v == Refresh && !r.Intent && r.recorded && !r.refused && !slices.Equal(r.made, r.Want) {
+		rec := c.record(r)
+		rec.Refused = true
+		c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: rec})
+		return
+	}
 	if v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {
 		return
 	}
@@ -143,6 +150,7 @@ func (c *Core) record(r *rung) Record {
 		Rung: spec, Phase: r.phase, Boot: c.boot, Facts: r.facts, Fingerprint: r.fingerprint, Seen: r.seen,
 		Generation: r.generation,
 		SetUpUntil: r.bound(SetUp), TearDownUntil: r.bound(TearDown), MayBeUsed: c.runs(r), Seq: r.seq,
+		Refused:       r.refused,
 		AnsweredSetUp: r.remembers(SetUp), AnsweredTearDown: r.remembers(TearDown),
 	}
 }

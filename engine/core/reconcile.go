@@ -14,11 +14,12 @@ type decision struct {
 	drop bool // forget the rung: it has left nothing, and nobody wants it
 	// isWanted: the rung was wanted when this was decided. One that was not, and waits for those above it, asks nobody
 	// to give way.
-	isWanted bool
-	verb     Verb        // of that operation
-	why      why         // it waits
-	on       hal.Key     // the rung, or the other thing, that why names; "" for none
-	until    hal.Instant // when time alone may change the decision; 0 is never
+	isWanted  bool
+	isStalled bool        // it is wanted, and waits for more than time and the ends of operations
+	verb      Verb        // of that operation
+	why       why         // it waits
+	on        hal.Key     // the rung, or the other thing, that why names; "" for none
+	until     hal.Instant // when time alone may change the decision; 0 is never
 }
 
 func act(v Verb, w why) decision               { return decision{act: true, verb: v, why: w} }
@@ -71,6 +72,7 @@ func (c *Core) decide(r *rung) {
 	if r.next.act && !c.mayBegin(r) {
 		r.next = idle(whyTurn)
 	}
+	r.next.isStalled = c.waitsForSomebody(r)
 	if r.next != before {
 		for _, a := range c.above[r.Key] {
 			c.mark(a) // whether it may be set up depends on r
@@ -79,6 +81,7 @@ func (c *Core) decide(r *rung) {
 			c.mark(c.rungs[r.next.on])
 		}
 	}
+	c.stalls(r, before)
 	switch {
 	case r.next.act:
 		c.start(r, r.next.verb)

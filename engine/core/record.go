@@ -37,6 +37,9 @@ type Record struct {
 	// they have ended, as far as their actor can be trusted. 0 is none.
 	AnsweredSetUp, AnsweredTearDown hal.Instant
 
+	// Refused: a refresh with other parameters than Want began, and is not known to have come to nothing or to all: the
+	// rung may differ from Want.
+	Refused   bool
 	MayBeUsed bool   // containers may have run on it, until ContainersGone
 	Seq       uint64 // order of first intents
 }

@@ -1,6 +1,11 @@
 package core
 
-import "github.com/volnode/volnode/hal"
+import (
+	"maps"
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
 
 // Trouble is what those who use a rung should hear of: it did not come up, or did not go.
 type Trouble struct {
@@ -8,33 +13,33 @@ type Trouble struct {
 	Params []Param // of the rung; nobody changes them
 	Why    string
 	IsUp   bool // what did not go is its setup; else its teardown
-	// IsStill: nothing was tried, as it waits for what somebody may have to see to. It may be told again and again.
-	IsStill bool
 }
 
-// Troubles calls f with the troubles that the last Step met, in the order in which it did, and then with those of rungs
-// that wait, some of them more than once.
+// Troubles calls f with the troubles that the last Step met, in the order in which it did: operations that did not end
+// well, and rungs that have begun to wait for what somebody may have to see to.
 func (c *Core) Troubles(f func(Trouble)) {
 	for i := range c.troubles {
 		f(c.troubles[i])
 	}
-	for _, key := range c.decided {
-		if r := c.rungs[key]; r != nil && c.isStalled(r) {
-			why, _ := c.whyOf(r)
-			f(Trouble{key, r.params(), why, true, true})
-		}
-	}
 }
 
-// Lacking returns why the last operation on a rung that is not up failed, "" if it did not, and of no rung.
+// Lacking returns what keeps a rung from being up as wanted: why it waits for somebody, else why the last operation on
+// it failed, if it is not up. "" for nothing, and of no rung.
 func (c *Core) Lacking(key hal.Key) string {
-	if r := c.rungs[key]; r != nil && r.state != Present {
+	r := c.rungs[key]
+	switch {
+	case r == nil:
+		return ""
+	case r.next.isStalled:
+		return c.stall(r)
+	case r.state != Present:
 		return r.reason
+	default:
+		return ""
 	}
-	return ""
 }
 
-// failed notes that an operation on r did not end well.
+// failed notes that an operation on r did not end well. One that looks is for what is wanted of the rung.
 func (c *Core) failed(r *rung, in *flight, res *Result) {
 	why := res.Reason
 	if res.Outcome == hal.Done {
@@ -43,21 +48,52 @@ func (c *Core) failed(r *rung, in *flight, res *Result) {
 	if why == "" || res.Unfinished {
 		return
 	}
-	isUp := in.Verb != TearDown && c.desire(r) == wanted
-	c.troubles = append(c.troubles, Trouble{r.Key, in.Params, why, isUp, false})
+	isUp := in.Verb == SetUp || in.Verb == Refresh || in.Verb == Inspect && c.desire(r) == wanted
+	c.troubles = append(c.troubles, Trouble{r.Key, in.Params, why, isUp})
 }
 
-// isStalled reports whether a rung that is wanted waits for more than time and the ends of operations.
-func (c *Core) isStalled(r *rung) bool {
+// stalls notes that a rung has begun to wait for somebody, or waits for something else than before.
+func (c *Core) stalls(r *rung, before decision) {
+	if r.next.isStalled && (!before.isStalled || r.next.why != before.why || r.next.on != before.on) {
+		c.troubles = append(c.troubles, Trouble{r.Key, r.params(), c.stall(r), true})
+	}
+}
+
+// stall says what a rung waits for that is stalled.
+func (c *Core) stall(r *rung) string {
+	if cover, is := c.cover(r); is {
+		return cover.Why
+	}
+	why, _ := c.whyOf(r)
+	return why
+}
+
+func (c *Core) waitsForSomebody(r *rung) bool {
+	_, is := c.cover(r)
 	switch r.next.why {
 	case whyDefers:
-		if _, isClaim := c.deferredTo(r); !isClaim {
-			return false
+		if _, isClaim := c.deferredTo(r); isClaim {
+			is = true
 		}
-	case whyAwaits, whyPlaceUsed, whyPlaceHeld, whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied, whyCovered,
-		whyHidden, whyChild:
+	case whyAwaits, whyClaim, whyPlaceUsed, whyPlaceHeld, whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied,
+		whyCovered, whyHidden, whyChild:
+		is = true
 	default:
-		return false
 	}
-	return c.desire(r) == wanted
+	return is && c.desire(r) == wanted
+}
+
+// HangsWhy is what is said of an operation that does not end.
+const HangsWhy = "the operation has not ended: it may hang; see volnode describe for where"
+
+// Overdue calls f with the trouble of each operation that began, or was to be answered, before since, in the order in
+// which they began.
+func (c *Core) Overdue(since hal.Instant, f func(Trouble)) {
+	for _, id := range slices.Sorted(maps.Keys(c.ops)) {
+		r := c.ops[id]
+		if in := r.op; max(in.Deadline, in.since) < since {
+			isUp := in.Verb == SetUp || in.Verb == Refresh || in.Verb == Inspect && c.desire(r) == wanted
+			f(Trouble{r.Key, in.Params, HangsWhy, isUp})
+		}
+	}
 }

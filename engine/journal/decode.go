@@ -127,7 +127,7 @@ func takeRung(r *reader) core.Rung {
 }
 
 func takeRecord(r *reader) core.Record {
-	flags := r.enum(flagIntent | flagActsAfterReply | flagMayBeUsed | flagAnswered)
+	flags := r.enum(flagIntent | flagActsAfterReply | flagMayBeUsed | flagAnswered | flagRefused)
 	phase := core.Phase(r.enum(byte(core.Lingering)))
 	record := core.Record{
 		Rung:          takeRung(r),
@@ -141,6 +141,7 @@ func takeRecord(r *reader) core.Record {
 		TearDownUntil: hal.Instant(r.varint()),
 		Seq:           r.uvarint(),
 		MayBeUsed:     flags&flagMayBeUsed != 0,
+		Refused:       flags&flagRefused != 0,
 	}
 	if flags&flagAnswered != 0 {
 		record.AnsweredSetUp, record.AnsweredTearDown = hal.Instant(r.varint()), hal.Instant(r.varint())

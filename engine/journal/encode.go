@@ -18,6 +18,7 @@ const (
 	flagActsAfterReply
 	flagMayBeUsed
 	flagAnswered // the bounds of answered calls follow
+	flagRefused
 )
 
 // A record of a rung grows as the rung moves: these are the sizes in bytes kept for what its first line does not know.
@@ -79,6 +80,9 @@ func appendRecord(b []byte, r *core.Record) []byte {
 	}
 	if r.AnsweredSetUp|r.AnsweredTearDown != 0 {
 		flags |= flagAnswered
+	}
+	if r.Refused {
+		flags |= flagRefused
 	}
 	b = append(b, flags, byte(r.Phase))
 	b = appendRung(b, &r.Rung)

@@ -40,6 +40,7 @@ type more struct {
 	generation                      []core.Foundation
 	setUpUntil, tearDownUntil       hal.Instant
 	answeredSetUp, answeredTearDown hal.Instant
+	refused                         bool
 }
 
 // room is what e reserves for others.
@@ -80,13 +81,13 @@ func (g *ledger) keep(e *entry, r *core.Record) {
 	}
 	*e.more = more{
 		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation, r.SetUpUntil, r.TearDownUntil,
-		r.AnsweredSetUp, r.AnsweredTearDown,
+		r.AnsweredSetUp, r.AnsweredTearDown, r.Refused,
 	}
 }
 
 func isPlain(r *core.Record) bool {
 	return len(r.Rung.Below) == 0 && r.Rung.Volume == "" && r.Rung.Exclusive == "" && r.Seen == "" &&
-		len(r.Generation) == 0 &&
+		len(r.Generation) == 0 && !r.Refused &&
 		r.SetUpUntil|r.TearDownUntil|r.AnsweredSetUp|r.AnsweredTearDown == 0
 }
 
@@ -115,6 +116,7 @@ func (e *entry) record(key hal.Key) core.Record {
 			m.generation
 		r.SetUpUntil, r.TearDownUntil, r.AnsweredSetUp, r.AnsweredTearDown = m.setUpUntil, m.tearDownUntil,
 			m.answeredSetUp, m.answeredTearDown
+		r.Refused = m.refused
 	}
 	return r
 }

@@ -33,6 +33,7 @@ type DriverFacts struct {
 	SingleNodeMultiWriter bool // SINGLE_NODE_MULTI_WRITER
 	VolumeMountGroup      bool // VOLUME_MOUNT_GROUP
 	VolumeStats           bool // GET_VOLUME_STATS
+	VolumeHealth          bool // GET_VOLUME_HEALTH
 	// Topology are the labels of the node in the driver's words: where it is, as the driver's volumes see it.
 	Topology map[string]string
 }

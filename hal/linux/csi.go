@@ -71,6 +71,12 @@ func (s *csiNode) Stats(
 	return invoke(s.drivers, c, driver, "NodeGetVolumeStats", r, csi.NewNodeClient, csi.NodeClient.NodeGetVolumeStats)
 }
 
+func (s csiNode) Health(
+	c hal.Call, driver string, r *csi.NodeGetVolumeHealthRequest,
+) (*csi.NodeGetVolumeHealthResponse, error) {
+	return invoke(s.drivers, c, driver, "NodeGetVolumeHealth", r, csi.NewNodeClient, csi.NodeClient.NodeGetVolumeHealth)
+}
+
 func (s *csiController) Capabilities(
 	c hal.Call, driver string, r *csi.ControllerGetCapabilitiesRequest,
 ) (*csi.ControllerGetCapabilitiesResponse, error) {

@@ -92,6 +92,10 @@ func (csiNode) Stats(hal.Call, string, *csi.NodeGetVolumeStatsRequest) (*csi.Nod
 	return &csi.NodeGetVolumeStatsResponse{}, nil
 }
 
+func (csiNode) Health(hal.Call, string, *csi.NodeGetVolumeHealthRequest) (*csi.NodeGetVolumeHealthResponse, error) {
+	return &csi.NodeGetVolumeHealthResponse{}, nil
+}
+
 // reach mounts at a path, once: what is mounted at another path, else a filesystem of its own.
 func (n csiNode) reach(at, from string) {
 	defer n.begin().mu.Unlock()

@@ -28,6 +28,7 @@ type Personality struct {
 	MountGroup  bool // VOLUME_MOUNT_GROUP
 	FixedGroup  bool // all its versions are alike in that
 	Stats       bool // GET_VOLUME_STATS
+	Health      bool // GET_VOLUME_HEALTH
 	Attach      bool // PUBLISH_UNPUBLISH_VOLUME of the controller service
 
 	Serial     bool // ABORTED while another operation on the volume runs

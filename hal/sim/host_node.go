@@ -21,6 +21,7 @@ var (
 	callPublish   = newCallSite("csi.publish", hal.ClassRPC, true)
 	callUnpublish = newCallSite("csi.unpublish", hal.ClassRPC, true)
 	callStats     = newCallSite("csi.volume-stats", hal.ClassRPC, false)
+	callHealth    = newCallSite("csi.volume-health", hal.ClassRPC, false)
 )
 
 // NodeID is what a driver calls this node, if nobody says otherwise.
@@ -60,6 +61,7 @@ func (h hostNode) Capabilities(
 	add(is.MultiWriter, csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER)
 	add(is.MountGroup, csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP)
 	add(is.Stats, csi.NodeServiceCapability_RPC_GET_VOLUME_STATS)
+	add(is.Health, csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH)
 	return reply, nil
 }
 
@@ -165,6 +167,32 @@ func (h hostNode) Stats(
 		{Unit: csi.VolumeUsage_INODES, Total: is.Inodes.Total, Used: is.Inodes.Used, Available: is.Inodes.Available},
 	}}, nil
 }
+
+func (h hostNode) Health(
+	c hal.Call, driver string, q *csi.NodeGetVolumeHealthRequest,
+) (*csi.NodeGetVolumeHealthResponse, error) {
+	res, err := h.ask(callHealth, c, driver, "", request{
+		method: "NodeGetVolumeHealth", volume: q.GetVolumeId(), target: q.GetVolumePublishPath(),
+		staging: q.GetStagingTargetPath(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	said := &csi.VolumeHealth{VolumeId: q.GetVolumeId()}
+	for _, of := range res.health {
+		status, isKnown := csi.VolumeHealthErrorType_value[of.Status]
+		if !isKnown { // of a spec that is newer than the agent's
+			status = newerStatus
+		}
+		said.HealthStatuses = append(said.HealthStatuses, &csi.VolumeHealth_VolumeHealthEntry{
+			Status: csi.VolumeHealthErrorType(status), Reason: of.Reason, Message: of.Message,
+		})
+	}
+	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: said}, nil
+}
+
+// newerStatus is the number of a status of which the spec of this build does not know.
+const newerStatus = 77
 
 type hostController struct{ *host }
 

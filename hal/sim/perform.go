@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
@@ -27,7 +28,9 @@ func (d *driver) perform(r *rpc, much amount) hal.Code {
 	case "NodeUnpublishVolume":
 		return d.unpublish(r, much)
 	case "NodeGetVolumeStats":
-		return d.stats(r)
+		return d.finds(r, d.is.Stats)
+	case "NodeGetVolumeHealth":
+		return d.ails(r)
 	case "CreateVolume":
 		return d.create(r, much)
 	case "DeleteVolume":
@@ -43,10 +46,10 @@ func (d *driver) perform(r *rpc, much amount) hal.Code {
 	return hal.CodeOK
 }
 
-// stats finds the volume where it is asked for.
-func (d *driver) stats(r *rpc) hal.Code {
+// finds finds the volume where it is asked for, if the driver can say what is asked of it.
+func (d *driver) finds(r *rpc, can bool) hal.Code {
 	switch v := d.volume(r.volume); {
-	case !d.is.Stats:
+	case !can:
 		return hal.CodeUnimplemented
 	case r.volume == "" || r.target == "":
 		return hal.CodeInvalidArgument
@@ -54,6 +57,18 @@ func (d *driver) stats(r *rpc) hal.Code {
 		return hal.CodeNotFound
 	}
 	return hal.CodeOK
+}
+
+// ails says what is wrong with a volume. What a driver that quotes secrets says of it does.
+func (d *driver) ails(r *rpc) hal.Code {
+	code := d.finds(r, d.is.Health)
+	if code == hal.CodeOK {
+		r.result.health = slices.Clone(d.volume(r.volume).health)
+		for i := range r.result.health {
+			r.result.health[i].Message += " " + r.words()
+		}
+	}
+	return code
 }
 
 // stagingMount is the path at which a driver's staging mount stands.

@@ -77,6 +77,7 @@ type rpc struct {
 type result struct {
 	volume string
 	driver *driver
+	health []hal.HealthEntry // of a volume
 }
 
 func (r *rpc) describe(e *Effect) {

@@ -33,11 +33,30 @@ type volume struct {
 	disk      *connection // of a volume on a device of the node, as it is mounted now; nil if it is not
 	// renumbered is added to the number of its device.
 	renumbered uint32
-	setUpUntil hal.Instant // until when a stage or publish that was sent may act, as far as its sender can know
+	health     []hal.HealthEntry // what its driver says is wrong with it
+	setUpUntil hal.Instant       // until when a stage or publish that was sent may act, as far as its sender can know
 }
 
 // AddVolume makes a volume of a driver, as its controller would have done.
 func (w *World) AddVolume(driver, handle string) { w.mustDriver(driver).addVolume(handle) }
+
+// SetHealth has a driver say from now on that this is wrong with a volume; a status that the CSI spec does not have is
+// one that it may have some day.
+func (w *World) SetHealth(driver, handle string, all ...hal.HealthEntry) {
+	if v := w.mustDriver(driver).volume(handle); v != nil {
+		v.health = all
+	}
+}
+
+// HealthOf is what a driver says is wrong with a volume.
+func (w *World) HealthOf(driver, handle string) []hal.HealthEntry {
+	if d := w.driver(driver); d != nil {
+		if v := d.volume(handle); v != nil {
+			return v.health
+		}
+	}
+	return nil
+}
 
 // SetAttached attaches a volume to the node, or detaches it, as the cluster's controller does by the back-end: what is
 // mounted of it stays mounted, and is dead from then on. A driver with Attach stages only what is attached.

@@ -182,6 +182,15 @@ func (w node) Stats(
 	})
 }
 
+func (w node) Health(
+	c hal.Call, driver string, r *csi.NodeGetVolumeHealthRequest,
+) (*csi.NodeGetVolumeHealthResponse, error) {
+	at := Site{"NodeGetVolumeHealth", driver + " " + r.GetVolumeId() + " " + r.GetVolumePublishPath(), hal.ClassRPC, false}
+	return get(w.around, at, c, func() (*csi.NodeGetVolumeHealthResponse, error) {
+		return w.CSINode.Health(c, driver, r)
+	})
+}
+
 type children struct {
 	hal.Children
 	around Around

@@ -16,8 +16,8 @@ import (
 	"github.com/volnode/volnode/scenarios/world"
 )
 
-// This file is L18: who can say how full the volume of a claim is, is asked each minute while the volume is up, and the
-// status says what was said.
+// This file is L18: who can say how full the volume of a claim is, and what is wrong with it, is asked each minute
+// while the volume is up, and the status says what was said.
 
 // MeasureEvery is how often volumes are asked in worlds that ask at all.
 const MeasureEvery = time.Minute
@@ -51,6 +51,9 @@ func measures(r *world.Run, e *sim.Effect) {
 	if r.Measured == nil {
 		r.Measured = map[hal.Key]world.Measure{}
 	}
+	if e.Method == "NodeGetVolumeHealth" {
+		key = "health of " + key // a question of its own
+	}
 	m, has := r.Measured[key]
 	apart, least := e.At.Sub(m.At), MeasureEvery/2
 	if m.At = e.At; r.W.HangsAt(e.Path) {
@@ -71,7 +74,8 @@ func measures(r *world.Run, e *sim.Effect) {
 
 func measuredWrong(r *world.Run, e *sim.Effect, why string) {
 	at := e.Path + e.Target
-	r.Fail("L18", "question", at, fmt.Sprintf("the agent asks %s how full %s %s is, and %s", e.Driver, e.Volume, at, why))
+	r.Fail("L18", "question", at, fmt.Sprintf("the agent asks %s how %s %s is (%s), and %s", e.Driver, e.Volume, at,
+		e.Method, why))
 }
 
 // SaysHowFull: after a time of calm, the status says of each volume of a claim how full it is, if whom it asks answers.
@@ -112,6 +116,42 @@ func SaysHowFull(r *world.Run, s engine.Status, answers func(driver string) bool
 				return saidWrong(r, v, fmt.Sprintf("%d bytes are said, of %d", u.Bytes.Total, want))
 			case u.Age > 2*MeasureEvery+lags:
 				return saidWrong(r, v, fmt.Sprintf("what is said is of %s ago", u.Age))
+			}
+		}
+	}
+	return true
+}
+
+// SaysHealth: after a time of calm, the status says of each volume of a claim what its driver says is wrong with it, if
+// it answers, and an event of the pod says it if anything is.
+func SaysHealth(r *world.Run, s engine.Status, answers func(driver string) bool) bool {
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			if v.Claim == "" || v.State != engine.Ready || len(v.Keys) == 0 {
+				continue
+			}
+			place := r.Places[v.Keys[0]]
+			if place == nil || place.Driver == "" || !answers(place.Driver) {
+				continue
+			}
+			r.Judges("L18")
+			want, is := r.W.HealthOf(place.Driver, place.Volume), v.Health
+			said := is != nil && slices.EqualFunc(want, is.Problems, func(a, b hal.HealthEntry) bool {
+				isWithheld := b.Reason == "" && strings.HasPrefix(b.Message, "message withheld: ")
+				isMasked := strings.Contains(b.Message, "***")
+				return a.Status == b.Status &&
+					(isWithheld || a.Reason == b.Reason && (isMasked || strings.HasPrefix(b.Message, a.Message)))
+			})
+			isTold := slices.ContainsFunc(p.Events, func(e engine.PodEventStatus) bool {
+				return e.Volume == v.Name && e.Reason == engine.ReasonVolumeConditionAbnormal && e.Last <= 2*MeasureEvery+lags &&
+					strings.HasPrefix(e.Message, want[0].Status)
+			})
+			switch {
+			case is != nil && is.Why != "" && is.Age < measuredRarely: // it failed before the calm
+			case !said || is.Why != "" || is.Age > 2*MeasureEvery+lags:
+				return saidWrong(r, v, fmt.Sprintf("the driver says %v of its health, and the status %+v", want, is))
+			case len(want) > 0 && !isTold:
+				return saidWrong(r, v, fmt.Sprintf("the driver says %v of its health, and no event does", want))
 			}
 		}
 	}

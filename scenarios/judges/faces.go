@@ -151,13 +151,10 @@ func agrees(r *world.Run, i *interview) bool {
 	if why == "" {
 		why = disbelieves(r, i)
 	}
-	if why == "" {
-		why = Untold(r, &i.status)
-	}
 	if why != "" {
 		r.Fail("S35", "answers", "agent", "the engine's answers disagree: "+why)
 	}
-	return why == ""
+	return why == "" && Eventless(r, &i.status, false)
 }
 
 // contradicts says which two answers disagree, "" if none do.
@@ -204,46 +201,6 @@ func (i *interview) contradicts() string {
 	for _, op := range i.plan {
 		if k := rungs[op.Key]; k == nil || op.Verb == core.SetUp && k.Desired != "wanted" && k.Step == "" {
 			return fmt.Sprintf("%s is planned, and the status does not want it", op)
-		}
-	}
-	return ""
-}
-
-// Untold says which volume of a wanted pod has trouble of which no event of the pod tells, "" if there is none. While
-// an operation is under way, none is asked for: it may be the first. Nor is one of a volume that the manifest does not
-// name: it may have had another name.
-func Untold(r *world.Run, s *engine.Status) string {
-	named := map[core.PodUID][]string{}
-	for _, p := range r.Pods {
-		named[p.Uid] = names(p)
-	}
-	rungs := map[hal.Key]*engine.RungStatus{}
-	for k := range s.Rungs {
-		rungs[s.Rungs[k].Key] = &s.Rungs[k]
-	}
-	for _, p := range s.Pods {
-		for _, v := range p.Volumes {
-			tells := func(why string) bool {
-				return slices.ContainsFunc(p.Events, func(e engine.PodEventStatus) bool {
-					return e.Volume == v.Name && e.Type == engine.TypeWarning && e.Count > 0 && e.First >= e.Last &&
-						strings.Contains(why, e.Message)
-				})
-			}
-			if p.Wanted && v.State == engine.Blocked && len(v.Keys) == 0 && !tells(v.Why) {
-				return fmt.Sprintf("volume %s of pod %s can't be served, and no event says so: %s", v.Name, p.UID, v.Why)
-			}
-			if !slices.Contains(named[p.UID], v.Name) || len(v.Keys) == 0 || rungs[v.Keys[0]] == nil ||
-				rungs[v.Keys[0]].Desired != "wanted" {
-				continue
-			}
-			for _, key := range v.Keys {
-				k := rungs[key]
-				isTrouble := k != nil && k.Step == "" && (k.Attempts > 0 && k.Why != "" || k.State == engine.Blocked)
-				if isTrouble && !tells(k.Why+k.Next) {
-					return fmt.Sprintf("volume %s of pod %s depends on %s, which is %s, and no event says why: %s; %s",
-						v.Name, p.UID, key, k.State, k.Why, k.Next)
-				}
-			}
 		}
 	}
 	return ""

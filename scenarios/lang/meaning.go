@@ -177,7 +177,7 @@ func (p *parser) means(part string, words []string, at int) error {
 		if made := kindsOfObjects[words[at-1]]; made != "" {
 			return p.hasObject(words[at-1], word, version, made)
 		}
-	case "METHOD", "BREAKAGE", "FAILURE", "BADNESS", "STANDING", "REASON", "CONTENT":
+	case "METHOD", "BREAKAGE", "FAILURE", "BADNESS", "STANDING", "REASON", "HEALTH", "CONTENT":
 		return p.isListed(part, word)
 	case "FILE":
 		if strings.Contains(word, "/") {
@@ -216,6 +216,8 @@ func (p *parser) isListed(part, word string) error {
 		return p.oneOf(word, "is not how a volume stands", p.in.Standings)
 	case "REASON":
 		return p.oneOf(word, "is no reason of an event", p.in.Reasons)
+	case "HEALTH":
+		return p.oneOf(word, "is nothing that a driver says of a volume", p.in.Healths)
 	default:
 		return p.oneOf(word, "is nothing that a disk can hold", p.in.Contents)
 	}

@@ -43,7 +43,7 @@ var accountTokens = []Mutant{
 		"range csiplugin.TokensIn(told)", "range csiplugin.TokensIn(told)[:0]",
 	},
 	{
-		"a driver tells the tokens of an earlier life", "S17", "engine.ears.heard",
+		"a driver tells the tokens of an earlier life", "S17", "engine.ears.withholds",
 		"case e.said.IsLent(driver, e.runtime.Now()):", "case false:",
 	},
 	{

@@ -10,12 +10,12 @@ var measures = []Mutant{
 		"Add(m.cfg.MeasureEvery)", "Add(m.cfg.MeasureEvery/10)",
 	},
 	{
-		"who failed is not asked again how full it is", "L18", "engine.measuring.ask",
-		"max(2*wait, m.cfg.MeasureEvery)", "max(0*wait, measureRarely)",
+		"who failed is not asked again how full it is", "L18", "engine.measuring.heard",
+		"max(2*of.wait, m.cfg.MeasureEvery)", "max(0*of.wait, measureRarely)",
 	},
 	{
-		"who hangs is asked again and again how full it is", "L18", "engine.measuring.ask",
-		"max(2*wait, m.cfg.MeasureEvery)", "0*wait",
+		"who hangs is asked again and again how full it is", "L18", "engine.measuring.heard",
+		"max(2*of.wait, m.cfg.MeasureEvery)", "0*of.wait",
 	},
 	{
 		"a driver is asked where it has staged how full a volume is", "L18, K:G53", "engine/plugin/csi.measure",
@@ -31,7 +31,7 @@ var measures = []Mutant{
 	},
 	{
 		"one silent volume keeps all from saying how full they are", "L18", "engine.measuring.asks",
-		"return v.Actor, facts != nil && facts.VolumeStats", "return \"/nfs\", facts != nil && facts.VolumeStats",
+		`cmp.Or(v.Actor, "/"+string(v.Kind))`, `cmp.Or("/nfs", string(v.Kind))`,
 	},
 	{
 		"the usage of another volume is told", "L18", "engine.measuring.usage", "of, is := m.known[top]",
@@ -39,7 +39,7 @@ var measures = []Mutant{
 	},
 	{
 		"a question whose answer does not count is asked again at once", "L18", "engine.measuring.ask",
-		"of.asked = now", "of.asked = of.at",
+		"of.asked = m.h.Runtime.Now()", "of.asked = of.at",
 	},
 	{
 		"nobody looks how much an emptyDir on disk holds", "L18, K:G97", "engine/plugin/emptydir.limitOf",

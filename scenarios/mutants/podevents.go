@@ -4,15 +4,15 @@ package mutants
 var podEvents = []Mutant{
 	{
 		"a pod that comes later does not hear why a volume is not up", "L12, K:H21", "engine.objects.share",
-		`o.core.Lacking(r.Key) != ""`, `o.core.Lacking(r.Key) != "" && len(o.sharing[r.Key]) == 1`,
+		`why != ""`, `why != "" && len(o.sharing[r.Key]) == 1`,
 	},
 	{
 		"a device that is in place is no event", "K:H22", "engine.podEvents.ended", "res.Outcome == hal.Done",
 		"res.Outcome == hal.NotDone",
 	},
 	{
-		"who waits for somebody hears nothing", "L12", "engine/core.Core.Troubles", "c.isStalled(r)",
-		"c.isStalled(r) && r.op != nil",
+		"who waits for somebody hears nothing", "L12", "engine/core.Core.stalls", "r.next.isStalled &&",
+		"r.next.isStalled && r.op != nil &&",
 	},
 	{
 		"what fails in a volume pushes out what fails in another one", "L12", "engine.podEvents.happens",
@@ -28,10 +28,58 @@ var podEvents = []Mutant{
 	},
 	{
 		"a failed setup is an event of a teardown", "K:H21", "engine/core.Core.failed",
-		"in.Verb != TearDown && c.desire(r) == wanted", "in.Verb == TearDown && c.desire(r) == wanted",
+		"in.Verb == SetUp || in.Verb == Refresh", "in.Verb == Refresh",
 	},
 	{
-		"what a raw block volume fails on is told as if it had a filesystem", "K:H22", "engine.pick", "return block",
-		"return filesystem",
+		"what a raw block volume fails on is told as if it had a filesystem", "K:H22", "engine.podEvents.eventOf",
+		"case t.IsUp && isBlock:", `case t.IsUp && isBlock && t.Why == "":`,
+	},
+	{
+		"what hangs is no event", "L12, K:H21", "engine/core.Core.Overdue", "max(in.Deadline, in.since) < since",
+		"max(in.Deadline, in.since) < since-since",
+	},
+	{
+		"what waits for a moment after a start is an event", "K:H21", "engine.podEvents.blocked", "Add(problemsWait)",
+		"Add(0*problemsWait)",
+	},
+	{
+		"a pod that comes again has the events of the one before it", "K:H21", "engine.podEvents.comes",
+		"delete(e.known, uid)", "delete(e.known, \"\")",
+	},
+	{
+		"what is pending until containers end is no event", "L12", "engine/core.Core.waitsForSomebody",
+		"whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied,", "",
+	},
+	{
+		"who waits for a claim hears nothing", "L12", "engine/core.Core.waitsForSomebody", "case whyAwaits, whyClaim, ",
+		"case whyAwaits, ",
+	},
+	{
+		"what is hidden below a mount is no event", "L12", "engine/core.Core.waitsForSomebody", "_, is := c.cover(r)",
+		"is := false",
+	},
+	{
+		"what a driver said of a volume once is told for ever", "L18", "engine.measuring.heard",
+		"Health{Problems: a.health}", "Health{Problems: append(of.health.Problems, a.health...)}",
+	},
+	{
+		"a volume that is not well is no event", "L18, K:G71", "engine.measuring.heard", "len(a.health) > 0",
+		"len(a.health) > 99",
+	},
+	{
+		"what a driver says of a volume is told though it may quote a secret", "S17", "engine.discreetNode.Health",
+		`why != ""`, `why == "?"`,
+	},
+	{
+		"what a driver says of a volume is told as it is", "S17", "engine.discreetNode.Health",
+		"n.said.Clean(of.GetMessage())", "of.GetMessage()",
+	},
+	{
+		"a driver is asked how well the stage is", "L18", "engine/plugin/csi.health",
+		"core.Value(made, plugin.ParamPath)", "core.Value(made, paramStaging)",
+	},
+	{
+		"a death in a refresh leaves no trace", "S20, laws 1.2", "engine/core.Core.announce", "rec.Refused = true",
+		"rec.Refused = false",
 	},
 }

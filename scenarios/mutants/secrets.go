@@ -46,7 +46,7 @@ var secrets = []Mutant{
 		"append(slices.Clone(volume), e.said.Expected()...)", "volume",
 	},
 	{
-		"a text from before the sources were read is cleaned of what they named meanwhile", "S17", "engine.ears.heard",
+		"a text from before the sources were read is cleaned of what they named meanwhile", "S17", "engine.ears.withholds",
 		"case !isComplete:", "case !isComplete && !e.said.IsComplete():",
 	},
 	{

@@ -84,6 +84,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		journal.Journal: live generation end seq synced sum buffer batch
 		engine.waits: last
 		engine.port: h cfg
+		engine.podEvents: known swept
 		engine.stream: runtime
 		engine.ears: runtime cluster
 		engine.own: changed

@@ -78,8 +78,8 @@ var Properties = []struct{ Code, Text string }{
 	{"L16", "once a driver that answered with errors works again, what it has for a pod is ready, or gone, within " +
 		"seconds"},
 	{"L17", "a driver that asks for it has what it published published again each minute, and the stage stays as it is"},
-	{"L18", "who can say how full a volume of a claim is, is asked each minute while it is up, and the status says what " +
-		"was said"},
+	{"L18", "who can say how full a volume of a claim is, or what is wrong with it, is asked each minute while it is " +
+		"up, and the status says what was said"},
 	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }

@@ -59,7 +59,7 @@ func Source() plugin.Source {
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{
 			{Name: KindStage, Verbs: Stage(), IsDevice: true, IsShared: true},
-			{Name: KindPublish, Verbs: Publish(), Deletes: deletes, Measure: measure},
+			{Name: KindPublish, Verbs: Publish(), Deletes: deletes, Measure: measure, Health: health},
 		},
 		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume,
 		Scan: func() plugin.Scan { return &scan{} },

@@ -30,3 +30,24 @@ func measure(h *hal.Host, c hal.Call, made []core.Param) (u hal.Usage, err error
 	}
 	return u, nil
 }
+
+// mostHealthEntries bounds what is kept of what a driver says is wrong with one volume.
+const mostHealthEntries = 8
+
+// health asks the driver of a published volume what is wrong with it (NodeGetVolumeHealth, CSI 1.13).
+func health(h *hal.Host, c hal.Call, made []core.Param) (all []hal.HealthEntry, err error) {
+	said, err := h.CSINode.Health(c, core.Value(made, paramDriver), &csi.NodeGetVolumeHealthRequest{
+		VolumeId:          core.Value(made, paramHandle),
+		VolumePublishPath: core.Value(made, plugin.ParamPath),
+		StagingTargetPath: core.Value(made, paramStaging),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range said.GetVolumeHealth().GetHealthStatuses() {
+		if len(all) < mostHealthEntries {
+			all = append(all, hal.HealthEntry{Status: of.GetStatus().String(), Reason: of.GetReason(), Message: of.GetMessage()})
+		}
+	}
+	return all, nil
+}

@@ -122,6 +122,14 @@ func (t Table) Measure(kind core.Kind) func(*hal.Host, hal.Call, []core.Param) (
 	return nil
 }
 
+// Health returns how to ask what is wrong with such a volume, nil if nobody can say.
+func (t Table) Health(kind core.Kind) func(*hal.Host, hal.Call, []core.Param) ([]hal.HealthEntry, error) {
+	if k := t.kind(kind); k != nil {
+		return k.Health
+	}
+	return nil
+}
+
 // Limit returns how many bytes a volume may hold: see [plugin.Kind].
 func (t Table) Limit(kind core.Kind, made []core.Param) int64 {
 	if k := t.kind(kind); k != nil && k.Limit != nil {

@@ -50,6 +50,12 @@ func (d node) Stats(_ hal.Call, driver string, r *csi.NodeGetVolumeStatsRequest)
 	return &csi.NodeGetVolumeStatsResponse{}, call(d.n, "NodeGetVolumeStats", driver, r, nil)
 }
 
+func (d node) Health(_ hal.Call, driver string, r *csi.NodeGetVolumeHealthRequest) (*csi.NodeGetVolumeHealthResponse,
+	error,
+) {
+	return &csi.NodeGetVolumeHealthResponse{}, call(d.n, "NodeGetVolumeHealth", driver, r, nil)
+}
+
 func (d node) Unpublish(_ hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse,
 	error,
 ) {

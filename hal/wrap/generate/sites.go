@@ -75,6 +75,7 @@ var sites = map[string]map[string]site{
 		"Publish":      {"NodePublishVolume", ofVolume("r.GetTargetPath()"), "RPC", true},
 		"Unpublish":    {"NodeUnpublishVolume", ofVolume("r.GetTargetPath()"), "RPC", true},
 		"Stats":        {"NodeGetVolumeStats", ofVolume("r.GetVolumePath()"), "RPC", false},
+		"Health":       {"NodeGetVolumeHealth", ofVolume("r.GetVolumePublishPath()"), "RPC", false},
 	},
 	"CSIController": {
 		"Capabilities": {"ControllerGetCapabilities", "driver", "RPC", false},
