@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/world"
 )
 
@@ -129,7 +131,7 @@ func finds(r *world.Run, p *world.Pod) bool {
 			return false
 		}
 		why := r.Lacks(u)
-		if why == "" || isOnBetrayed(r, u) {
+		if why == "" || isOnBetrayed(r, u) || isOnForeign(r, u) {
 			continue
 		}
 		if at := r.ByPath[u.Path]; at != nil && at.IsMixedUp {
@@ -149,6 +151,16 @@ func finds(r *world.Run, p *world.Pod) bool {
 func isOnBetrayed(r *world.Run, u world.Use) bool {
 	return slices.ContainsFunc(r.List, func(p *world.Place) bool {
 		return !p.IsPublish && p.IsBetrayed && p.Driver == u.Driver && p.Volume == u.Volume
+	})
+}
+
+// isOnForeign reports whether a driver that believes any mount has published what somebody else has mounted at the place
+// of its stage, of which only a lost journal knew that nothing was there: nobody can tell.
+func isOnForeign(r *world.Run, u world.Use) bool {
+	is := slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool { return d.Name == u.Driver && d.Is.Credulous })
+	return is && r.Root.Forgotten && slices.ContainsFunc(r.List, func(p *world.Place) bool {
+		return !p.IsPublish && p.Driver == u.Driver && p.Volume == u.Volume &&
+			slices.ContainsFunc(r.W.MountsAt(p.Path), func(m hal.Mount) bool { return r.Foreign[m.ID].Since != 0 })
 	})
 }
 
