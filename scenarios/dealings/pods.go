@@ -154,14 +154,16 @@ func isOnBetrayed(r *world.Run, u world.Use) bool {
 	})
 }
 
-// isOnForeign reports whether a driver that believes any mount has published what somebody else has mounted at the place
-// of its stage, of which only a lost journal knew that nothing was there: nobody can tell.
+// isOnForeign reports whether a driver that believes any mount has published what somebody else has mounted at the
+// place of its stage, of which only a lost journal knew that nothing was there: nobody can tell.
 func isOnForeign(r *world.Run, u world.Use) bool {
-	is := slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool { return d.Name == u.Driver && d.Is.Credulous })
-	return is && r.Root.Forgotten && slices.ContainsFunc(r.List, func(p *world.Place) bool {
-		return !p.IsPublish && p.Driver == u.Driver && p.Volume == u.Volume &&
-			slices.ContainsFunc(r.W.MountsAt(p.Path), func(m hal.Mount) bool { return r.Foreign[m.ID].Since != 0 })
-	})
+	isCredulous := func(d sim.DriverState) bool { return d.Name == u.Driver && d.Is.Credulous }
+	isForeign := func(m hal.Mount) bool { return r.Foreign[m.ID].Since != 0 }
+	isStage := func(p *world.Place) bool { return !p.IsPublish && p.Driver == u.Driver && p.Volume == u.Volume }
+	return r.Root.Forgotten && slices.ContainsFunc(r.W.Drivers(), isCredulous) &&
+		slices.ContainsFunc(r.List, func(p *world.Place) bool {
+			return isStage(p) && slices.ContainsFunc(r.W.MountsAt(p.Path), isForeign)
+		})
 }
 
 // askAgain asks a moment later whether p is ready.
