@@ -104,6 +104,15 @@ func (p *plight) wait(v Verb) *backoff {
 	return &p.up
 }
 
+// paceOf is the verb with whose wait v begins. The inspection before a teardown has that of the teardown, so that
+// setups that have failed do not keep it waiting.
+func (c *Core) paceOf(r *rung, v Verb, w why) Verb {
+	if v == Inspect && w != whyAnswered && c.desire(r) != wanted {
+		return TearDown
+	}
+	return v
+}
+
 // clearBackoff ends the wait before a verb.
 func (r *rung) clearBackoff(v Verb) {
 	if *r.wait(v) != (backoff{}) {

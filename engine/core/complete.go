@@ -150,7 +150,7 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 		c.serial[r.Actor] = true
 		return
 	}
-	wait := r.own().wait(in.Verb)
+	wait := r.own().wait(c.paceOf(r, in.Verb, in.why))
 	if res.Unfinished {
 		*wait = backoff{}
 		return

@@ -35,8 +35,8 @@ type plight struct {
 
 	// When to try again.
 
-	up    backoff // Invariant: no Inspect, SetUp or Refresh begins before its until.
-	down  backoff // Invariant: no TearDown begins before its until.
+	up    backoff // Invariant: no Inspect, SetUp or Refresh begins before its until, but for those of down.
+	down  backoff // Invariant: no TearDown begins before its until, and no Inspect for one: see paceOf.
 	falls backoff // between rebuilds: see fall. Invariant: it is zero unless the rung has fallen.
 
 	droppedBelow []hal.Key // Invariant: the part of Below that it drops once it is gone.

@@ -279,7 +279,7 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	if v == TearDown && !c.synced {
 		return idle(whyNotSynced)
 	}
-	if wait := r.wait(v); wait.until > c.now {
+	if wait := r.wait(c.paceOf(r, v, w)); wait.until > c.now {
 		return waitUntil(whyBackoff, wait.until)
 	}
 	if on, ok := c.undisturbed(r, v); !ok {

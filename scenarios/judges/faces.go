@@ -397,10 +397,14 @@ func lies(r *world.Run, i *interview) string {
 	return ""
 }
 
-// isAtWork reports whether something is under way for a pod.
+// isAtWork reports whether something is under way for a pod, or may yet act, or has been answered in a way that ends
+// nothing.
 func isAtWork(r *world.Run, p *world.Pod) bool {
 	is := false
-	r.Core.Beliefs(func(b core.Belief) { is = is || b.Pod == p.Uid && (b.InFlight || b.HasChild) })
+	r.Core.Beliefs(func(b core.Belief) {
+		mayAct := b.InFlight || b.HasChild || b.SetUpOpen != 0 || b.TearDownOpen != 0
+		is = is || b.Pod == p.Uid && mayAct
+	})
 	return is
 }
 

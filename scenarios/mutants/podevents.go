@@ -82,4 +82,8 @@ var podEvents = []Mutant{
 		"a death in a refresh leaves no trace", "S20, laws 1.2", "engine/core.Core.announce", "rec.Refused = true",
 		"rec.Refused = false",
 	},
+	{
+		"the look before a teardown waits as long as a setup", "L15, laws 2.5", "engine/core.Core.paceOf",
+		"w != whyAnswered", "w == whyAnswered",
+	},
 }
