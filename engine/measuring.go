@@ -151,11 +151,11 @@ func (m *measuring) ask(actor string) {
 				a.health, a.noHealth = health(&m.h, c, made)
 			}
 			m.h.Runtime.Post(func() {
-				of := m.known[key]
+				of, now := m.known[key], m.h.Runtime.Now()
 				if _, _, hasChanged, isUp := m.core.PresentRung(key, since); isUp && !hasChanged {
-					of = m.heard(key, of, &a)
+					of = m.heard(key, of, &a, now)
 				} // else it may be said of what is below its path
-				of.asked = m.h.Runtime.Now()
+				of.asked = now
 				m.takes(key, of, m.cfg.VolumeSources.Limit(v.Kind, made))
 				m.ask(actor)
 			})
@@ -175,9 +175,9 @@ type answers struct {
 	noHealth   error             // why that was not said
 }
 
-// heard is what is known of a volume after the answers.
-func (m *measuring) heard(key hal.Key, of measured, a *answers) measured {
-	now, failed := m.h.Runtime.Now(), a.noUsage
+// heard is what is known of a volume after the answers, which came at now.
+func (m *measuring) heard(key hal.Key, of measured, a *answers, now hal.Instant) measured {
+	failed := a.noUsage
 	of.is, of.at, of.why = a.usage, 0, ""
 	if a.isMeasured {
 		of.at = now

@@ -39,7 +39,7 @@ var measures = []Mutant{
 	},
 	{
 		"a question whose answer does not count is asked again at once", "L18", "engine.measuring.ask",
-		"of.asked = m.h.Runtime.Now()", "of.asked = of.at",
+		"of.asked = now", "of.asked = of.at",
 	},
 	{
 		"nobody looks how much an emptyDir on disk holds", "L18, K:G97", "engine/plugin/emptydir.limitOf",
