@@ -290,8 +290,13 @@ func (e PodEvent) level() Level {
 
 // Line implements [Event].
 func (e PodEvent) Line() Line {
-	return line(e.level(), "event", "pod", e.Namespace+"/"+e.Name, "uid", string(e.Pod), "volume", e.Volume,
-		"type", e.Type, "reason", e.Reason, "message", e.Message)
+	fields := []string{
+		"uid", string(e.Pod), "volume", e.Volume, "type", e.Type, "reason", e.Reason, "message", e.Message,
+	}
+	if e.Name != "" {
+		fields = append([]string{"pod", e.Namespace + "/" + e.Name}, fields...)
+	}
+	return line(e.level(), "event", fields...)
 }
 
 // Line implements [Event].

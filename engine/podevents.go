@@ -251,7 +251,7 @@ func (e *podEvents) happens(uid core.PodUID, name podName, is podEvent) {
 // leastSwept is how many pods come before the first sweep.
 const leastSwept = 64
 
-// sweep forgets the pods of which nothing is left, once as many have come as there were.
+// sweep forgets pods of which nothing is left. It looks for them each time that known has doubled.
 func (e *podEvents) sweep() {
 	if e.core == nil || len(e.known) < 2*e.swept+leastSwept {
 		return

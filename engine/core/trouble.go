@@ -12,7 +12,7 @@ type Trouble struct {
 	Key    hal.Key
 	Params []Param // of the rung; nobody changes them
 	Why    string
-	IsUp   bool // what did not go is its setup; else its teardown
+	IsUp   bool // its setup failed, or waits; else its teardown
 }
 
 // Troubles calls f with the troubles that the last Step met, in the order in which it did: operations that did not end
@@ -39,7 +39,7 @@ func (c *Core) Lacking(key hal.Key) string {
 	}
 }
 
-// failed notes that an operation on r did not end well. One that looks is for what is wanted of the rung.
+// failed notes that an operation on r did not end well.
 func (c *Core) failed(r *rung, in *flight, res *Result) {
 	why := res.Reason
 	if res.Outcome == hal.Done {
@@ -48,8 +48,12 @@ func (c *Core) failed(r *rung, in *flight, res *Result) {
 	if why == "" || res.Unfinished {
 		return
 	}
-	isUp := in.Verb == SetUp || in.Verb == Refresh || in.Verb == Inspect && c.desire(r) == wanted
-	c.troubles = append(c.troubles, Trouble{r.Key, in.Params, why, isUp})
+	c.troubles = append(c.troubles, Trouble{r.Key, in.Params, why, c.isFor(r, in)})
+}
+
+// isFor reports whether an operation is for the setup of r. One that looks is for what is wanted of it.
+func (c *Core) isFor(r *rung, in *flight) bool {
+	return in.Verb == SetUp || in.Verb == Refresh || in.Verb == Inspect && c.desire(r) == wanted
 }
 
 // stalls notes that a rung has begun to wait for somebody, or waits for something else than before.
@@ -92,8 +96,7 @@ func (c *Core) Overdue(since hal.Instant, f func(Trouble)) {
 	for _, id := range slices.Sorted(maps.Keys(c.ops)) {
 		r := c.ops[id]
 		if in := r.op; max(in.Deadline, in.since) < since {
-			isUp := in.Verb == SetUp || in.Verb == Refresh || in.Verb == Inspect && c.desire(r) == wanted
-			f(Trouble{r.Key, in.Params, HangsWhy, isUp})
+			f(Trouble{r.Key, in.Params, HangsWhy, c.isFor(r, in)})
 		}
 	}
 }

@@ -191,7 +191,7 @@ func (h hostNode) Health(
 	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: said}, nil
 }
 
-// newerStatus is the number of a status of which the spec of this build does not know.
+// newerStatus is the number of a status that the CSI spec of this build does not have.
 const newerStatus = 77
 
 type hostController struct{ *host }

@@ -154,8 +154,8 @@ func isOnBetrayed(r *world.Run, u world.Use) bool {
 	})
 }
 
-// isOnForeign reports whether a driver that believes any mount has published what somebody else has mounted at the
-// place of its stage, of which only a lost journal knew that nothing was there: nobody can tell.
+// isOnForeign reports whether a driver that believes any mount has published a foreign mount that stands in the place
+// of its stage. Only the journal, which was lost, told that the place was empty, so the agent cannot know.
 func isOnForeign(r *world.Run, u world.Use) bool {
 	isCredulous := func(d sim.DriverState) bool { return d.Name == u.Driver && d.Is.Credulous }
 	isForeign := func(m hal.Mount) bool { return r.Foreign[m.ID].Since != 0 }

@@ -81,7 +81,7 @@ func eventless(p *engine.PodStatus, v *engine.VolumeStatus, rungs map[hal.Key]*e
 		switch {
 		case k == nil, k.Step != "" && !(isCalm && k.State == engine.Stuck && k.Age > longHung):
 			continue
-		case k.Step != "" && !tells(core.HangsWhy+k.Step):
+		case k.Step != "" && !tells(core.HangsWhy):
 			return fmt.Sprintf("%s hangs in %s for %s", key, k.Step, k.Age)
 		case k.Step != "":
 			continue

@@ -140,6 +140,9 @@ func unlike(pattern, words []string) float64 {
 // means says why the word at that place of a statement is not what the pattern has there.
 func (p *parser) means(part string, words []string, at int) error {
 	word := words[at]
+	if is, names := p.listed(part); names != nil {
+		return p.oneOf(word, is, names)
+	}
 	switch part {
 	case "TIME":
 		if d, err := time.ParseDuration(word); err != nil || d < 0 || d > longestWait {
@@ -177,8 +180,6 @@ func (p *parser) means(part string, words []string, at int) error {
 		if made := kindsOfObjects[words[at-1]]; made != "" {
 			return p.hasObject(words[at-1], word, version, made)
 		}
-	case "METHOD", "BREAKAGE", "FAILURE", "BADNESS", "STANDING", "REASON", "HEALTH", "CONTENT":
-		return p.isListed(part, word)
 	case "FILE":
 		if strings.Contains(word, "/") {
 			return p.errorf("%q is no name of a file in a volume; write one without a slash", word)
@@ -201,25 +202,27 @@ func (p *parser) means(part string, words []string, at int) error {
 	return nil
 }
 
-// isListed refuses a word that is none of those that a placeholder stands for.
-func (p *parser) isListed(part, word string) error {
+// listed returns the words that a part of a statement such as REASON stands for, and what another word is not.
+func (p *parser) listed(part string) (is string, words []string) {
 	switch part {
 	case "METHOD":
-		return p.oneOf(word, "is no call that is counted", p.in.Methods)
+		return "is no call that is counted", p.in.Methods
 	case "BREAKAGE":
-		return p.oneOf(word, "is nothing that a driver can come to", p.in.Breakages)
+		return "is nothing that a driver can come to", p.in.Breakages
 	case "FAILURE":
-		return p.oneOf(word, "is not how a disk fails", p.in.Failures)
+		return "is not how a disk fails", p.in.Failures
 	case "BADNESS":
-		return p.oneOf(word, "is nothing that is wrong with a manifest", p.in.Badnesses)
+		return "is nothing that is wrong with a manifest", p.in.Badnesses
 	case "STANDING":
-		return p.oneOf(word, "is not how a volume stands", p.in.Standings)
+		return "is not how a volume stands", p.in.Standings
 	case "REASON":
-		return p.oneOf(word, "is no reason of an event", p.in.Reasons)
+		return "is no reason of an event", p.in.Reasons
 	case "HEALTH":
-		return p.oneOf(word, "is nothing that a driver says of a volume", p.in.Healths)
+		return "is nothing that a driver says of a volume", p.in.Healths
+	case "CONTENT":
+		return "is nothing that a disk can hold", p.in.Contents
 	default:
-		return p.oneOf(word, "is nothing that a disk can hold", p.in.Contents)
+		return "", nil
 	}
 }
 

@@ -27,11 +27,11 @@ var podEvents = []Mutant{
 		"n.top == key || e.standsOn(n.top, key)", "n.top != key",
 	},
 	{
-		"a failed setup is an event of a teardown", "K:H21", "engine/core.Core.failed",
+		"a failed setup is an event of a teardown", "K:H21", "engine/core.Core.isFor",
 		"in.Verb == SetUp || in.Verb == Refresh", "in.Verb == Refresh",
 	},
 	{
-		"what a raw block volume fails on is told as if it had a filesystem", "K:H22", "engine.podEvents.eventOf",
+		"a failure of a raw block volume has the reason of one with a filesystem", "K:H22", "engine.podEvents.eventOf",
 		"case t.IsUp && isBlock:", `case t.IsUp && isBlock && t.Why == "":`,
 	},
 	{
@@ -59,7 +59,7 @@ var podEvents = []Mutant{
 		"is := false",
 	},
 	{
-		"what a driver said of a volume once is told for ever", "L18", "engine.measuring.heard",
+		"volnode shows for ever what a driver said of a volume once", "L18", "engine.measuring.heard",
 		"Health{Problems: a.health}", "Health{Problems: append(of.health.Problems, a.health...)}",
 	},
 	{
@@ -67,11 +67,11 @@ var podEvents = []Mutant{
 		"len(a.health) > 99",
 	},
 	{
-		"what a driver says of a volume is told though it may quote a secret", "S17", "engine.discreetNode.Health",
+		"volnode shows what a driver says of a volume, though it may quote a secret", "S17", "engine.discreetNode.Health",
 		`why != ""`, `why == "?"`,
 	},
 	{
-		"what a driver says of a volume is told as it is", "S17", "engine.discreetNode.Health",
+		"volnode shows what a driver says of a volume, and scrubs nothing", "S17", "engine.discreetNode.Health",
 		"n.said.Clean(of.GetMessage())", "of.GetMessage()",
 	},
 	{
