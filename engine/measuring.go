@@ -38,15 +38,20 @@ type measuring struct {
 
 // measured is what was said last of one volume.
 type measured struct {
-	is     hal.Usage     // zero if nothing was said
-	at     hal.Instant   // when it was said, or was not; 0 if no answer counted yet
-	why    string        // nothing was said; for people
-	asked  hal.Instant   // when the last question ended, also one whose answer does not count
-	wait   time.Duration // before it is asked again, beyond the period; 0 unless it failed
-	health Health        // what is wrong with it
-	said   hal.Instant   // when that was said, or was not; 0 if no answer counted yet
-	// isOver: it held more than its limit when it was said last how much it holds.
-	isOver bool
+	full   question          // how full it is
+	usage  hal.Usage         // the answer; zero if there is none
+	well   question          // what is wrong with it
+	wrong  []hal.HealthEntry // the answer
+	isOver bool              // it held more than its limit when it was said last how much it holds
+}
+
+// question is one question about a volume, as it was asked last. Each waits for itself: a driver that fails one of them
+// still answers the other.
+type question struct {
+	at    hal.Instant   // when it was answered, or failed; 0 if nothing counted yet
+	why   string        // it failed; for people
+	asked hal.Instant   // when it ended last, also if its answer did not count
+	wait  time.Duration // before it is asked again, beyond the period; 0 unless it failed
 }
 
 // begin asks for the first time one period from now.
@@ -73,14 +78,13 @@ func (m *measuring) turn() {
 			if !is {
 				continue
 			}
+			v, _ := m.core.Rung(n.top)
 			of, has := m.known[n.top]
+			full, well := m.questions(v.Kind, v.Actor, &of)
 			if has {
 				still[n.top] = of
 			}
-			if has && m.h.Runtime.Now() < of.asked.Add(m.cfg.MeasureEvery/2+of.wait) { // it was asked late in the last turn
-				continue
-			}
-			if _, isAsking := m.asking[actor]; !isAsking {
+			if _, isAsking := m.asking[actor]; !isAsking && (full != nil || well != nil) {
 				turn[actor] = append(turn[actor], n.top)
 			}
 		}
@@ -103,27 +107,53 @@ func (m *measuring) asks(n named) (actor string, is bool) {
 	if !isMeant || v.State != core.Present {
 		return "", false
 	}
-	measure, health := m.questions(v.Kind, v.Actor)
-	return cmp.Or(v.Actor, "/"+string(v.Kind)), measure != nil || health != nil // no driver has such a name
+	full, well := m.canSay(v.Kind, v.Actor)
+	return cmp.Or(v.Actor, "/"+string(v.Kind)), full != nil || well != nil // no driver has such a name
 }
 
-// questions are what is asked of a volume; nil is not.
-func (m *measuring) questions(kind core.Kind, driver string) (
-	measure func(*hal.Host, hal.Call, []core.Param) (hal.Usage, error),
-	health func(*hal.Host, hal.Call, []core.Param) ([]hal.HealthEntry, error),
-) {
-	measure, health = m.cfg.VolumeSources.Measure(kind), m.cfg.VolumeSources.Health(kind)
+// measure and health ask the two questions.
+type (
+	measure = func(*hal.Host, hal.Call, []core.Param) (hal.Usage, error)
+	health  = func(*hal.Host, hal.Call, []core.Param) ([]hal.HealthEntry, error)
+)
+
+// canSay are the questions that somebody can answer about a volume; nil is none.
+func (m *measuring) canSay(kind core.Kind, driver string) (measure, health) {
+	full, well := m.cfg.VolumeSources.Measure(kind), m.cfg.VolumeSources.Health(kind)
 	if driver == "" {
-		return measure, health
+		return full, well
 	}
 	facts := m.facts(driver)
 	if facts == nil || !facts.VolumeStats {
-		measure = nil
+		full = nil
 	}
 	if facts == nil || !facts.VolumeHealth {
-		health = nil
+		well = nil
 	}
-	return measure, health
+	return full, well
+}
+
+// questions are what is asked now of a volume of which this is known. It forgets the answers that nobody can give any
+// more.
+func (m *measuring) questions(kind core.Kind, driver string, of *measured) (measure, health) {
+	full, well := m.canSay(kind, driver)
+	if full == nil {
+		of.full, of.usage = question{}, hal.Usage{}
+	} else if !m.isDue(of.full) {
+		full = nil
+	}
+	if well == nil {
+		of.well, of.wrong = question{}, nil
+	} else if !m.isDue(of.well) {
+		well = nil
+	}
+	return full, well
+}
+
+// isDue tells whether it is time to ask a question. Half a period is enough, as it may have been asked late in the last
+// turn.
+func (m *measuring) isDue(q question) bool {
+	return q.asked == 0 || m.h.Runtime.Now() >= q.asked.Add(m.cfg.MeasureEvery/2+q.wait)
 }
 
 // ask asks an actor about the next volume that is up and that nobody works on.
@@ -134,29 +164,37 @@ func (m *measuring) ask(actor string) {
 		since := m.core.Seq()
 		made, _, isBusy, isUp := m.core.PresentRung(key, since)
 		v, _ := m.core.Rung(key)
-		measure, health := m.questions(v.Kind, v.Actor)
-		if isBusy || !isUp || measure == nil && health == nil {
+		of := m.known[key]
+		full, well := m.questions(v.Kind, v.Actor, &of)
+		if isBusy || !isUp || full == nil && well == nil {
 			continue
 		}
 		made = slices.Clone(made)
 		// It is no operation on the rung: what hangs is in nobody's way.
 		m.h.Runtime.Go(func() {
-			a := answers{isMeasured: measure != nil, isHealth: health != nil}
-			if measure != nil {
-				c := hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}
-				a.usage, a.noUsage = measure(&m.h, c, made)
+			var usage hal.Usage
+			var wrong []hal.HealthEntry
+			var noUsage, noHealth error
+			if full != nil {
+				usage, noUsage = full(&m.h, hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}, made)
 			}
-			if health != nil {
-				c := hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}
-				a.health, a.noHealth = health(&m.h, c, made)
+			if well != nil {
+				wrong, noHealth = well(&m.h, hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}, made)
 			}
 			m.h.Runtime.Post(func() {
+				_, _, hasChanged, isUp := m.core.PresentRung(key, since)
+				counts := isUp && !hasChanged // else it may be said of what is below its path
 				of, now := m.known[key], m.h.Runtime.Now()
-				if _, _, hasChanged, isUp := m.core.PresentRung(key, since); isUp && !hasChanged {
-					of = m.heard(key, of, &a, now)
-				} // else it may be said of what is below its path
-				of.asked = now
-				m.takes(key, of, m.cfg.VolumeSources.Limit(v.Kind, made))
+				if full != nil && m.ends(&of.full, noUsage, counts, now) {
+					of.usage = usage
+					m.limits(key, &of, m.cfg.VolumeSources.Limit(v.Kind, made))
+				}
+				if well != nil && m.ends(&of.well, noHealth, counts, now) {
+					if of.wrong = wrong; len(wrong) > 0 {
+						m.abnormal(key, wrong)
+					}
+				}
+				m.known[key] = of
 				m.ask(actor)
 			})
 		})
@@ -165,83 +203,55 @@ func (m *measuring) ask(actor string) {
 	delete(m.asking, actor)
 }
 
-// answers is what was said of one volume.
-type answers struct {
-	isMeasured bool              // it was asked how full it is
-	usage      hal.Usage         // what was said of that
-	noUsage    error             // why that was not said
-	isHealth   bool              // it was asked what is wrong with it
-	health     []hal.HealthEntry // what was said of that
-	noHealth   error             // why that was not said
-}
-
-// heard is what is known of a volume after the answers, which came at now.
-func (m *measuring) heard(key hal.Key, of measured, a *answers, now hal.Instant) measured {
-	failed := a.noUsage
-	of.is, of.at, of.why = a.usage, 0, ""
-	if a.isMeasured {
-		of.at = now
+// ends notes that a question has ended now, and tells if its answer counts.
+func (m *measuring) ends(q *question, err error, counts bool, now hal.Instant) bool {
+	if q.asked = now; !counts {
+		return false
+	}
+	if q.at, q.why = now, ""; err != nil {
+		q.why, q.wait = err.Error(), min(max(2*q.wait, m.cfg.MeasureEvery), measureRarely)
 	} else {
-		failed = a.noHealth
+		q.wait = 0
 	}
-	if a.noUsage != nil {
-		of.why = a.noUsage.Error()
-	}
-	switch {
-	case !a.isHealth:
-		of.health, of.said = Health{}, 0
-	case a.noHealth != nil:
-		of.health, of.said = Health{Why: a.noHealth.Error()}, now
-	default:
-		of.health, of.said = Health{Problems: a.health}, now
-		if len(a.health) > 0 {
-			m.abnormal(key, a.health)
-		}
-	}
-	if of.wait = min(max(2*of.wait, m.cfg.MeasureEvery), measureRarely); failed == nil {
-		of.wait = 0
-	}
-	return of
+	return true
 }
 
 // health is what is wrong with a volume, nil if nothing was said.
 func (m *measuring) health(top hal.Key) *Health {
-	of, is := m.known[top]
-	if !is || of.said == 0 {
+	of := m.known[top]
+	if of.well.at == 0 {
 		return nil
 	}
-	h := of.health
-	h.Age = m.h.Runtime.Now().Sub(of.said)
-	return &h
+	return &Health{Problems: of.wrong, Why: of.well.why, Age: m.h.Runtime.Now().Sub(of.well.at)}
 }
 
-// takes notes what is known of a volume, and tells if it has come to hold more than its limit.
-func (m *measuring) takes(key hal.Key, of measured, limit int64) {
-	if of.at == of.asked && of.why == "" {
-		is := OverLimit{key, of.is.Bytes.Used, limit}
-		was := of.isOver
-		switch of.isOver = limit > 0 && is.Used > limit; {
-		case of.isOver && !was:
-			m.emit(is)
-		case was && !of.isOver:
-			m.emit(WithinLimit(is))
-		}
+// limits says if a volume has come to hold more than its limit, or less again.
+func (m *measuring) limits(key hal.Key, of *measured, limit int64) {
+	if of.full.why != "" {
+		return
 	}
-	m.known[key] = of
+	is, was := OverLimit{key, of.usage.Bytes.Used, limit}, of.isOver
+	switch of.isOver = limit > 0 && is.Used > limit; {
+	case of.isOver && !was:
+		m.emit(is)
+	case was && !of.isOver:
+		m.emit(WithinLimit(is))
+	}
 }
 
 // usage is what is known of a volume, nil for nothing.
 func (m *measuring) usage(top hal.Key) *Usage {
-	of, is := m.known[top]
-	if !is || of.at == 0 {
+	of := m.known[top]
+	if of.full.at == 0 {
 		return nil
 	}
 	u := &Usage{
-		Bytes: amount(of.is.Bytes), Inodes: amount(of.is.Inodes), Why: of.why, Age: m.h.Runtime.Now().Sub(of.at),
+		Bytes: amount(of.usage.Bytes), Inodes: amount(of.usage.Inodes), Why: of.full.why,
+		Age: m.h.Runtime.Now().Sub(of.full.at),
 	}
 	if of.isOver && u.Why == "" {
 		u.Why = fmt.Sprintf("it holds %d bytes, more than its limit of %d; remove files there, as volnode does not stop it "+
-			"from growing", of.is.Bytes.Used, of.is.Bytes.Total)
+			"from growing", of.usage.Bytes.Used, of.usage.Bytes.Total)
 	}
 	return u
 }

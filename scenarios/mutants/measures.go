@@ -10,12 +10,16 @@ var measures = []Mutant{
 		"Add(m.cfg.MeasureEvery)", "Add(m.cfg.MeasureEvery/10)",
 	},
 	{
-		"who failed is not asked again how full it is", "L18", "engine.measuring.heard",
-		"max(2*of.wait, m.cfg.MeasureEvery)", "max(0*of.wait, measureRarely)",
+		"who failed is not asked again how full it is", "L18", "engine.measuring.ends",
+		"max(2*q.wait, m.cfg.MeasureEvery)", "max(0*q.wait, measureRarely)",
 	},
 	{
-		"who hangs is asked again and again how full it is", "L18", "engine.measuring.heard",
-		"max(2*of.wait, m.cfg.MeasureEvery)", "0*of.wait",
+		"who hangs is asked again and again how full it is", "L18", "engine.measuring.ends",
+		"max(2*q.wait, m.cfg.MeasureEvery)", "0*q.wait",
+	},
+	{
+		"who can't say how full a volume is is not asked whether it is well", "L18", "engine.measuring.questions",
+		"!m.isDue(of.well)", "!m.isDue(of.full)",
 	},
 	{
 		"a driver is asked where it has staged how full a volume is", "L18, K:G53", "engine/plugin/csi.measure",
@@ -34,19 +38,19 @@ var measures = []Mutant{
 		`cmp.Or(v.Actor, "/"+string(v.Kind))`, `cmp.Or("/nfs", string(v.Kind))`,
 	},
 	{
-		"the usage of another volume is told", "L18", "engine.measuring.usage", "of, is := m.known[top]",
-		"of, is := m.known[slices.Min(append(slices.Collect(maps.Keys(m.known)), top))]",
+		"the usage of another volume is told", "L18", "engine.measuring.usage", "of := m.known[top]",
+		"of := m.known[slices.Min(append(slices.Collect(maps.Keys(m.known)), top))]",
 	},
 	{
-		"a question whose answer does not count is asked again at once", "L18", "engine.measuring.ask",
-		"of.asked = now", "of.asked = of.at",
+		"a question whose answer does not count is asked again at once", "L18", "engine.measuring.ends",
+		"q.asked = now", "q.asked = q.at",
 	},
 	{
 		"nobody looks how much an emptyDir on disk holds", "L18, K:G97", "engine/plugin/emptydir.limitOf",
 		"core.Value(made, paramMedium) != \"\"", "core.Value(made, paramMedium) >= \"\"",
 	},
 	{
-		"an emptyDir on disk may hold as much as it has held", "L18, K:G97", "engine.measuring.takes",
+		"an emptyDir on disk may hold as much as it has held", "L18, K:G97", "engine.measuring.limits",
 		"is.Used > limit", "is.Used > limit+is.Used",
 	},
 	{

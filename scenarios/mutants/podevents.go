@@ -59,12 +59,12 @@ var podEvents = []Mutant{
 		"is := false",
 	},
 	{
-		"volnode shows for ever what a driver said of a volume once", "L18", "engine.measuring.heard",
-		"Health{Problems: a.health}", "Health{Problems: append(of.health.Problems, a.health...)}",
+		"volnode shows for ever what a driver said of a volume once", "L18", "engine.measuring.ask",
+		"of.wrong = wrong;", "of.wrong = append(of.wrong, wrong...);",
 	},
 	{
-		"a volume that is not well is no event", "L18, K:G71", "engine.measuring.heard", "len(a.health) > 0",
-		"len(a.health) > 99",
+		"a volume that is not well is no event", "L18, K:G71", "engine.measuring.ask", "len(wrong) > 0",
+		"len(wrong) > 99",
 	},
 	{
 		"volnode shows what a driver says of a volume, though it may quote a secret", "S17", "engine.discreetNode.Health",
