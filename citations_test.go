@@ -232,13 +232,14 @@ func TestEntriesNameWhatCatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range catalogue {
-		ids := []string{s.CaughtBy()}
-		if at := slices.IndexFunc(mutants.Table,
-			func(m mutants.Mutant) bool { return m.Name == s.CaughtBy() }); at >= 0 {
-			ids = citedBy(mutants.Table[at].Law)
-		}
-		for _, id := range ids {
-			by[id] = append(by[id], s.Name)
+		for _, what := range s.CaughtBy() {
+			ids := []string{what}
+			if at := slices.IndexFunc(mutants.Table, func(m mutants.Mutant) bool { return m.Name == what }); at >= 0 {
+				ids = citedBy(mutants.Table[at].Law)
+			}
+			for _, id := range ids {
+				by[id] = append(by[id], s.Name)
+			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(by)) {

@@ -134,7 +134,7 @@ func (f *mutantsFlags) prepare() (map[string][]string, error) {
 	promises := map[string][]string{}
 	for _, s := range all {
 		f.lab.Scenarios = append(f.lab.Scenarios, s.Name)
-		if name := s.CaughtBy(); name != "" {
+		for _, name := range s.CaughtBy() {
 			promises[name] = append(promises[name], s.Name)
 		}
 	}

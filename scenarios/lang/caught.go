@@ -5,15 +5,16 @@ import "strings"
 // caughtBy begins the line of a scenario's head that names what catches its bug.
 const caughtBy = "caught by: "
 
-// CaughtBy returns what catches the bug that the scenario tells of: the name of a mutant that fails it, or the code of
-// a property; "" if its head does not say.
-func (s *Scenario) CaughtBy() string {
+// CaughtBy returns what catches the bug that the scenario tells of: names of mutants that fail it, and codes of
+// properties; none if its head does not say.
+func (s *Scenario) CaughtBy() []string {
+	var all []string
 	for _, line := range s.Head {
 		if what, ok := strings.CutPrefix(line, caughtBy); ok {
-			return what
+			all = append(all, what)
 		}
 	}
-	return ""
+	return all
 }
 
 // Argument is what names the scenario in a command line of volsim: its name if it is of the catalogue, else its file,
