@@ -32,6 +32,8 @@ type object struct {
 	sum   [sha256.Size]byte
 	where string // in its file
 	file  string // of the manifest that it counts in
+	// wasKept: an earlier run kept it, and no manifest has it since.
+	wasKept bool
 }
 
 func (o object) isSecret() bool { return o.id.Kind == hal.SecretKind }

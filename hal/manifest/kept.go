@@ -49,8 +49,9 @@ func (r reader) loadKept(s *state) error {
 		s.lostRecord = true
 		r.reportOwn(s, kept, err)
 	}
-	for _, o := range c.objects {
-		s.objects.set(o.id, o)
+	for i := range c.objects {
+		c.objects[i].wasKept = true
+		s.objects.set(c.objects[i].id, c.objects[i])
 	}
 	s.kept, s.wrote = c.objects, c.objects
 	return nil

@@ -137,3 +137,28 @@ func TestAPodWhoseCopyIsLostMayBeInABadFile(t *testing.T) {
 		require.Empty(t, w.troubles(), why)
 	}
 }
+
+// A pod that was kept for a bad file is in a good one again. The agent dies before it has a copy of that, and the next
+// one starts before another directory, which says nothing of what is in the one before.
+func TestWhatWasKeptIsNotGoneInAnotherDirectory(t *testing.T) {
+	for _, at := range []string{"", cache + "/" + kept, cache + "/" + next, cache + "/" + ledger, cache + "/a.yaml"} {
+		w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
+		w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+		require.NotContains(t, w.changes(), "-a/", at)
+		w.rm("bad.yaml").put("a.yaml", pod("a"))
+		w.crashAt = at
+		func() {
+			defer func() { _ = recover() }()
+			w.start()
+		}()
+		w.crashAt, w.born = "", 8
+		w.rm("a.yaml").rm("z.yaml").changes()
+		w.start().pass(30 * second)
+		require.Contains(t, w.changes(), "+a/", at)
+		require.NotContains(t, w.changes(), "-a/", at)
+		w.accepts()
+		w.pass(30 * second)
+		require.Contains(t, w.changes(), "-a/", at)
+		require.Empty(t, w.troubles(), at)
+	}
+}

@@ -343,6 +343,10 @@ func (r *resolver) reason(key id) string {
 				" may hold it and is bad: correct or remove that file"
 		}
 	}
+	if r.state.objects.base[key].wasKept && r.isElsewhere() {
+		return "volnode keeps it: an earlier run kept it, and the directory is another one than then, which says " +
+			"nothing of it: restore the one before, or " + acceptIt
+	}
 	if r.keepAll && !isTaken {
 		for _, name := range r.bad {
 			if f := r.state.files.of(name); f.problem != "" && (f.lost || !f.known) {
@@ -353,6 +357,11 @@ func (r *resolver) reason(key id) string {
 		return quietly
 	}
 	return ""
+}
+
+// isElsewhere reports whether files are missing because this is another directory than theirs.
+func (r *resolver) isElsewhere() bool {
+	return slices.ContainsFunc(r.bad, func(name string) bool { return r.state.files.of(name).missing })
 }
 
 // badLost is the path of the first lost file that is bad, "" if there is none.
