@@ -7,6 +7,10 @@ type Blocks interface {
 	// Probe says what the block device that path leads to is, and what is on it. It changes nothing. ENOENT; ENOTBLK if
 	// path leads to something else.
 	Probe(c Call, path string) (BlockDevice, error)
+	// Identify says which block device path leads to, as [BlockDevice.Is] does, and nothing of what is on it. It asks
+	// the kernel's memory alone, and waits for no device and no filesystem: of class syscall. ENOENT; ENOTBLK; ENXIO if
+	// the node has lost the device; EAGAIN if the kernel does not have all of the path in its cache.
+	Identify(c Call, path string) (BlockDevice, error)
 	// Format makes a filesystem on a block device. It looks at the device once more before, and makes none if that
 	// holds anything: EEXIST. ENODEV if path leads to another device by now; EBUSY if somebody uses it; EROFS; ENOENT,
 	// with a text, if the node has no program that makes such a filesystem.

@@ -155,6 +155,7 @@ func happens(r *world.Run, e engine.Event) {
 		dealings.IsMet(r, e.Driver)
 	}
 	judges.TellsOfDamage(r, e)
+	judges.TellsOfStart(r, e)
 	dealings.Hears(&r.Registrars, e, r.W.Now())
 	if r.Cover != nil {
 		r.Probes(e)

@@ -271,6 +271,22 @@ var hostVerbs = map[string]verb{
 		return []string{fmt.Sprintf("type=%q uuid=%q filesystem=%t blank=%t read-only=%t holders=%v", is.Type, is.UUID,
 			is.IsFilesystem, is.IsBlank, is.ReadOnly, is.Holders)}, nil
 	},
+	"identify": func(r *run, a args) ([]string, error) { // of what was just asked for: then it is in the cache
+		d := r.disks[a[0]]
+		if d == nil {
+			d = &disk{path: r.path(a[0])}
+		}
+		is, err := r.host.Blocks.Identify(r.call(), d.path)
+		for tries := 0; hal.Is(err, syscall.EAGAIN) && tries < 10000; tries++ { // as of cached
+			if _, err = r.host.Blocks.Probe(r.call(), d.path); err == nil {
+				is, err = r.host.Blocks.Identify(r.call(), d.path)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return []string{fmt.Sprintf("as-probed=%t", is.Is() == d.found.Is())}, nil
+	},
 	"format": func(r *run, a args) ([]string, error) {
 		d := r.disks[a[0]]
 		f := hal.NewFilesystem{

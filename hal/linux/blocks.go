@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -31,6 +32,58 @@ func (b *blocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 		return err
 	})
 	return found, err
+}
+
+func (b *blocks) Identify(c hal.Call, path string) (is hal.BlockDevice, err error) {
+	err = b.host.within(c, hal.ClassSyscall, "identify", path, func() (err error) {
+		if !filepath.IsAbs(path) {
+			err = because(syscall.EINVAL, "not an absolute path")
+		} else {
+			is, err = identify(path)
+		}
+		if err != nil {
+			return failure(hal.ClassSyscall, "identify", path, err)
+		}
+		return nil
+	})
+	return is, err
+}
+
+// identify asks sysfs, which answers for a device that hangs as well. A partition has the sequence of its disk.
+func identify(path string) (is hal.BlockDevice, err error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path,
+		&unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveCached})
+	if err != nil {
+		return is, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return is, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFBLK {
+		return is, syscall.ENOTBLK
+	}
+	is.Device = deviceOf(st.Rdev)
+	dir, err := filepath.EvalSymlinks("/sys/dev/block/" + is.Device.String())
+	if errors.Is(err, syscall.ENOENT) {
+		return is, syscall.ENXIO
+	}
+	if err != nil {
+		return is, err
+	}
+	for _, at := range []string{dir, filepath.Dir(dir)} {
+		text, err := os.ReadFile(at + "/diskseq") // not before Linux 5.15
+		if err == nil {
+			is.Sequence, err = strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
+			return is, err
+		}
+	}
+	return is, nil
+}
+
+func deviceOf(number uint64) hal.Device {
+	return hal.Device{Major: unix.Major(number), Minor: unix.Minor(number)}
 }
 
 func (b *blocks) Format(c hal.Call, f hal.NewFilesystem) error {
@@ -82,7 +135,7 @@ func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
 	if err := unix.Fstat(int(device.Fd()), &st); err != nil {
 		return is, err
 	}
-	is.Device = hal.Device{Major: unix.Major(st.Rdev), Minor: unix.Minor(st.Rdev)}
+	is.Device = deviceOf(st.Rdev)
 	var size uint64
 	if err := ask(device, blkGetSize64, &size); err != nil {
 		return is, err

@@ -15,6 +15,9 @@ func (blocks) Probe(_ hal.Call, path string) (hal.BlockDevice, error) {
 	}
 }
 
+// Identify finds none.
+func (b blocks) Identify(c hal.Call, path string) (hal.BlockDevice, error) { return b.Probe(c, path) }
+
 // Format finds none either.
 func (b blocks) Format(c hal.Call, f hal.NewFilesystem) error {
 	_, err := b.Probe(c, f.Path)

@@ -191,6 +191,7 @@ type hostBlocks struct{ *host }
 
 var (
 	callProbeDevice = newCallSite("blocks.probe", hal.ClassHelper, false)
+	callIdentify    = newCallSite("blocks.identify", hal.ClassSyscall, false)
 	callFormat      = newCallSite("blocks.format", hal.ClassHelper, true)
 )
 
@@ -209,6 +210,23 @@ func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 		return errno
 	})
 	return is, k.done(errno)
+}
+
+// Identify asks the cache, as [hostPaths.Cached] does.
+func (h hostBlocks) Identify(c hal.Call, path string) (hal.BlockDevice, error) {
+	k := h.enter(callIdentify, path, c, &h.w.menus.read)
+	errno, ok := k.acts()
+	if !ok {
+		return hal.BlockDevice{}, k.done(errno)
+	}
+	b, errno := h.w.blockAt(path)
+	switch errno {
+	case 0:
+		return hal.BlockDevice{Device: b.is().Device, Sequence: b.sequence}, k.done(0)
+	case hangs:
+		errno = syscall.EAGAIN
+	}
+	return hal.BlockDevice{}, k.done(errno)
 }
 
 func (h hostBlocks) Format(c hal.Call, f hal.NewFilesystem) error {

@@ -79,7 +79,7 @@ func Sites() []Site {
 	add(read, callConnect, callSecret, callConfigMap, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
 		callReadlink)
-	add(read, callRemove, callRemoveTree, callList, callStat, callCached)
+	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
 		if sites[i].Name == callMount.name {

@@ -23,6 +23,15 @@ func (w blocks) Probe(
 	})
 }
 
+func (w blocks) Identify(
+	c hal.Call, path string,
+) (hal.BlockDevice, error) {
+	at := Site{"identify", path, hal.ClassSyscall, false}
+	return get(w.around, at, c, func() (hal.BlockDevice, error) {
+		return w.Blocks.Identify(c, path)
+	})
+}
+
 func (w blocks) Format(
 	c hal.Call, f hal.NewFilesystem,
 ) error {

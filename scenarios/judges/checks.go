@@ -74,6 +74,7 @@ func Effect(r *world.Run, e sim.Effect) {
 	case sim.EffectDriverDown:
 		Delays(r, Lengthy)
 	case sim.EffectAgentStarted:
+		starts(r, r.W.Life(), startMost)
 		if r.Root.Forgotten {
 			Delays(r, Shortly) // what it finds without a record may be of a call that still acts
 		}
@@ -119,6 +120,7 @@ func nodeDown(r *world.Run) {
 		p.SetUpUntil, p.DownUntil, p.Copied = 0, 0, hal.Mount{} // what a copy of the journal tells of is of another boot
 		// A driver that still holds it has mounted it again.
 		p.IsStruck, p.IsHurt, p.IsStranded, p.Forgotten = false, false, false, nil
+		p.IsTold = p.IsTold && !r.Root.Forgotten // names told of it, and may be gone: the next start says
 		for _, h := range lasting {
 			p.IsHeld = p.IsHeld || h.Path == p.Path && h.Driver == p.Driver && h.Volume == p.Volume && !p.IsPublish
 		}

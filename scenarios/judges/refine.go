@@ -52,7 +52,11 @@ func isRaw(p *world.Place) bool {
 // isNamed: a name on the node tells of the place. The power may have gone before its directory was durable, and what is
 // written in it tells of the volume alone that was called last for that path.
 func isNamed(r *world.Run, p *world.Place) bool {
-	_, is := r.W.Exists(path.Dir(p.Path))
+	dir := path.Dir(p.Path)
+	if devices, is := strings.CutSuffix(dir, "/volumeDevices/staging"); is { // those of all raw volumes are in one
+		dir = path.Join(devices, "volumeDevices", path.Base(p.Path))
+	}
+	_, is := r.W.Exists(dir)
 	return is && r.ByPath[p.Path] == p
 }
 
@@ -122,7 +126,7 @@ func Refine(r *world.Run, key hal.Key) {
 	p.IsFormer = p.IsFormer && !(isUp && b.IsWanted)
 	if ok {
 		p.Littered, p.Unclaimed = 0, 0
-		isWish := b.IsGone || b.State == core.Absent && b.InFlight && b.Verb == core.Inspect
+		isWish := b.IsGone || b.State == core.Absent // it wants what it knows nothing of
 		p.IsTold = p.IsTold || !isWish
 	}
 	p.MayBeUsed, p.IsUnseen, p.IsStranded = p.MayBeUsed || isUp, p.IsUnseen && !isUp, p.IsStranded &&

@@ -111,6 +111,10 @@ var locals = []Mutant{
 		"is.Is() == device && is.Device == m.Device && is.UUID == holds", `is.Is() != "" && holds != "" && device != ""`,
 	},
 	{
+		"a start looks what is on each disk", "L6, laws 5.4", "engine/plugin/local.inspectDevice", "h.Blocks.Identify(",
+		"h.Blocks.Probe(",
+	},
+	{
 		"a disk that may be back is not looked at again", "L2", "engine/plugin/local.work.format",
 		"r.BelowUnknown = true", `r.BelowUnknown = had == ""`,
 	},

@@ -63,15 +63,13 @@ func (w work) holds(is hal.BlockDevice) (holds, why string) {
 		"it with blkdiscard(8) or dd(1)"
 }
 
-// inspectDevice tells of the same device by its fingerprint.
+// inspectDevice tells of the same device by its fingerprint, and does not touch it: a start inspects each, and a device
+// may hang. Of what nobody can tell it knows nothing; the setup that follows looks.
 func inspectDevice(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
-	is, err := h.Blocks.Probe(w.c, w.source)
-	switch {
-	case hal.Is(err, syscall.ENOENT), hal.Is(err, syscall.ENOTBLK), hal.Is(err, syscall.ENXIO):
+	is, err := h.Blocks.Identify(w.c, w.source)
+	if err != nil {
 		return core.Result{Outcome: hal.Done}
-	case err != nil:
-		return op.NotDone(err.Error())
 	}
 	return core.Result{Outcome: hal.Done, Fingerprint: is.Is()}
 }

@@ -49,8 +49,9 @@ var sites = map[string]map[string]site{
 		"Unpack": {"unpack", `reference + " " + dir`, "Helper", true},
 	},
 	"Blocks": {
-		"Probe":  {"probe", "path", "Helper", false},
-		"Format": {"format", "f.Path", "Helper", true},
+		"Probe":    {"probe", "path", "Helper", false},
+		"Identify": {"identify", "path", "Syscall", false},
+		"Format":   {"format", "f.Path", "Helper", true},
 	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},

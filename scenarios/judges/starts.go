@@ -1,0 +1,35 @@
+package judges
+
+import (
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// startMost is how long a start may take: what hangs on a device or on a server is in its way no more than in that of
+// an operation on something else.
+const startMost = 2 * time.Minute
+
+// starts is L6 for a start that does not end: neither is it over, nor has it failed.
+func starts(r *world.Run, life uint32, after time.Duration) {
+	r.W.After(after, "somebody looks whether the agent has started", func() {
+		if r.W.Life() != life || !r.W.AgentLives() || r.Told >= life {
+			return
+		}
+		if more := r.W.StalledUntil().Add(startMost).Sub(r.W.Now()); more > 0 { // it was stopped meanwhile
+			starts(r, life, more)
+			return
+		}
+		r.Judges("L6")
+		r.Fail("L6", "start", "agent", "a start is not over after "+startMost.String()+", and has not failed")
+	})
+}
+
+// TellsOfStart hears how a start has ended.
+func TellsOfStart(r *world.Run, e engine.Event) {
+	switch e.(type) {
+	case engine.Started, engine.StartFailed, engine.StartRefused:
+		r.Told = r.W.Life()
+	}
+}
