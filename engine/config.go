@@ -39,6 +39,9 @@ type Config struct {
 
 	// VolumeSources are the volume sources that the engine serves. Default: [kinds.All].
 	VolumeSources kinds.Table
+	// RepositorySchemes are the schemes of URLs that volumes of the source gitRepo may have: see
+	// [hal.RepositorySchemes]. Default: none, and so no such volumes.
+	RepositorySchemes []string
 	// Sources are the cluster's sources; nothing is torn down before each of them is synced. Default: "manifest".
 	Sources []hal.Source
 

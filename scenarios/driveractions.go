@@ -69,6 +69,32 @@ func putDisk(t *scene, path, holds string) string {
 	return ""
 }
 
+// onRepository is a statement about a repository that is there.
+func onRepository(form string, do func(t *scene, url string)) workload.Action {
+	return on(form, func(t *scene, a []string) string {
+		if !t.R.HasRepository(a[0]) {
+			return "there is no repository " + a[0]
+		}
+		do(t, a[0])
+		return ""
+	})
+}
+
+// repositoryActions are the statements about git repositories.
+func repositoryActions() []workload.Action {
+	return []workload.Action{
+		on("put repository URL", func(t *scene, a []string) string { t.R.PutsRepository(a[0], ""); return "" }),
+		on("put repository URL as REVISION", func(t *scene, a []string) string {
+			t.R.PutsRepository(a[0], a[1])
+			return ""
+		}),
+		onRepository("remove repository URL", func(t *scene, url string) { t.R.RemovesRepository(url) }),
+		onRepository("damage repository URL", func(t *scene, url string) { t.W.DamageRepository(url) }),
+		onRepository("silence repository URL", func(t *scene, url string) { t.W.SilenceRepository(url) }),
+		onRepository("answer for repository URL", func(t *scene, url string) { t.W.AnswerRepository(url) }),
+	}
+}
+
 // backendActions are the statements about what is behind a volume: its server, its disk, its attachment to this node.
 func backendActions() []workload.Action {
 	return []workload.Action{

@@ -102,6 +102,9 @@ func (t *scenario) configures() {
 	if t.S.Measures {
 		t.R.Cfg.MeasureEvery = dealings.MeasureEvery
 	}
+	if t.S.IsWithoutGit {
+		t.R.Cfg.RepositorySchemes = []string{}
+	}
 	for name := range t.S.Bare {
 		t.R.Cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}

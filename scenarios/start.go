@@ -29,7 +29,7 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 		Leaks:  &secrets.Finder{},
 		Untold: world.Untold{Framed: map[string]bool{}, Durable: map[string]bool{}},
 		Now:    world.NewObjects(), Last: world.NewObjects(), Heard: world.NewObjects(), Recalled: map[string]any{},
-		Images:     map[string][]world.ImageVersion{},
+		Images: map[string][]world.ImageVersion{}, Repositories: map[string][]world.RepositoryVersion{},
 		Traits:     map[string][]world.Traits{},
 		Shows:      map[any]string{},
 		Registrars: dealings.NewRegistrars(), Disturbed: map[string]hal.Instant{},
@@ -37,6 +37,9 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 		Away: map[string]*world.HandOver{}, Attached: map[string]*world.Attachment{}, IsCut: map[string]bool{},
 		ChangedOf: map[string]hal.Instant{}, Writers: map[string]bool{}, Blocks: map[string]map[string]int{},
 		Wiped: map[string]bool{}, Rooms: world.NewRoomRuns(),
+	}
+	if r.Cfg.RepositorySchemes == nil {
+		r.Cfg.RepositorySchemes = hal.RepositorySchemes()
 	}
 	r.Cfg.RootDir, r.Host = lang.RootDir, lang.NodeName
 	r.Cfg.PodUID = func(node, namespace, name string) core.PodUID {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -18,6 +19,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/manifest"
 )
 
@@ -44,6 +46,7 @@ type configuration struct {
 	RootDir           string            `yaml:"rootDir"`
 	ManifestDir       string            `yaml:"manifestDir"`
 	ImageDir          string            `yaml:"imageDir"`
+	GitRepoVolumes    []string          `yaml:"gitRepoVolumes"`
 	MissingManifests  missingManifests  `yaml:"missingManifests"`
 	MountNamespace    mountNamespace    `yaml:"mountNamespace"`
 	Socket            string            `yaml:"socket"`
@@ -125,6 +128,7 @@ func defaultConfiguration() configuration {
 	return configuration{
 		NodeLabels: map[string]string{},
 		RootDir:    defaultRootDir, ManifestDir: defaultManifestDir, ImageDir: defaultImageDir, Socket: defaultSocket,
+		GitRepoVolumes:   []string{},
 		MountNamespace:   hostNamespace,
 		MissingManifests: missingWaits,
 		CSI: csiConfig{
@@ -204,6 +208,12 @@ func (c *configuration) complete() error {
 	}
 	if c.Logging.Format != logText && c.Logging.Format != logJSON {
 		bad("logging.format", "%q is neither text nor json", c.Logging.Format)
+	}
+	for _, scheme := range c.GitRepoVolumes {
+		if !slices.Contains(hal.RepositorySchemes(), scheme) {
+			bad("gitRepoVolumes", "%q is no scheme that volnode clones by; it knows %s", scheme,
+				strings.Join(hal.RepositorySchemes(), " and "))
+		}
 	}
 	if c.JournalBytes < minJournalBytes || c.JournalBytes > maxJournalBytes {
 		bad("journalBytes", "%d is not between 64Ki and 256Mi", c.JournalBytes)
@@ -290,7 +300,8 @@ func (c *configuration) engineConfig(events func([]engine.Event)) engine.Config 
 		PodUID: func(node, namespace, name string) core.PodUID {
 			return core.PodUID(manifest.PodUID(node, namespace, name))
 		},
-		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
+		RepositorySchemes: c.GitRepoVolumes,
+		NoRuntime:         true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
 		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers,
 		JournalBytes: int64(c.JournalBytes), MeasureEvery: c.VolumeStatsPeriod,
 		Events: events, EventLevel: c.Logging.eventLevel(),

@@ -32,6 +32,7 @@ csi:
   perDriver:
     san.example.com: {callTimeout: 10m, lateWindow: 0s, actsAfterReply: true}
     nfs.example.com: {publishesWithoutMount: true}
+gitRepoVolumes: [https, http]
 journalBytes: 8Mi
 logging: {format: json, level: debug}
 `))
@@ -43,6 +44,8 @@ logging: {format: json, level: debug}
 
 	e := c.engineConfig(nil)
 	require.True(t, e.NoRuntime)
+	require.Equal(t, []string{"https", "http"}, e.RepositorySchemes)
+	require.Empty(t, defaultConfiguration().GitRepoVolumes, "nothing is cloned unless a person allows it")
 	require.EqualValues(t, 8<<20, e.JournalBytes)
 	require.Equal(t, []time.Duration{5 * time.Minute, 40 * time.Second, 90 * time.Second},
 		[]time.Duration{e.CallTimeout, e.UnstageTimeout, e.LateWindow})
@@ -131,6 +134,12 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		},
 		{"driver name", configHead + "csi: {perDriver: {a/b: {}}}", "the driver's name has characters outside"},
 		{"bad size", configHead + "journalBytes: much", `:3: journalBytes: "much" is not a size like 4Mi`},
+		{"value for a list", configHead + "gitRepoVolumes: true", ":3: gitRepoVolumes: must be a list, like [a, b]"},
+		{"list of lists", configHead + "gitRepoVolumes: [[https]]", ":3: gitRepoVolumes: must be a list of single values"},
+		{
+			"no scheme", configHead + "gitRepoVolumes: [https, ssh]",
+			`:3: gitRepoVolumes: "ssh" is no scheme that volnode clones by; it knows https and http`,
+		},
 		{"list for a value", configHead + "nodeName: [a]", ":3: nodeName: must be one value"},
 		{
 			"no boolean", configHead + "csi: {perDriver: {a.b: {actsAfterReply: perhaps}}}",

@@ -227,6 +227,17 @@ func checkValue(n *yaml.Node, t reflect.Type, at string) error {
 	bad := func(format string, args ...any) error {
 		return &lineError{n.Line, at + ": " + fmt.Sprintf(format, args...)}
 	}
+	if t.Kind() == reflect.Slice {
+		for _, one := range n.Content {
+			if one.Kind != yaml.ScalarNode || one.Tag == "!!null" {
+				return bad("must be a list of single values, like [a, b]")
+			}
+		}
+		if n.Kind != yaml.SequenceNode {
+			return bad("must be a list, like [a, b]")
+		}
+		return nil
+	}
 	if n.Kind != yaml.ScalarNode {
 		return bad("must be one value")
 	}

@@ -8,10 +8,12 @@ import (
 
 // Directories is the [Scan] of a source whose volumes are directories of the pods' own: see [op.Directory]. Found is
 // the rung of one that no record tells of, made such that it can be torn down. Bad says what is wrong with its name, ""
-// if nothing: nil is [BadVolumeName].
+// if nothing: nil is [BadVolumeName]. Of is the name of the volume that an entry is, or that it is a remain of: nil is
+// [op.Trashed].
 type Directories struct {
 	Found func(root, uid, volume string) core.Rung
 	Bad   func(name string) string
+	Of    func(entry string) string
 	all   []Entry
 }
 
@@ -25,12 +27,15 @@ func (l *Directories) Node(*Scanner) error { return nil }
 
 // Discover makes rungs. A directory and the remains of an earlier one of the same name are one rung.
 func (l *Directories) Discover(d *Discovery) {
-	isFound, bad := map[hal.Key]bool{}, l.Bad
+	isFound, bad, of := map[hal.Key]bool{}, l.Bad, l.Of
 	if bad == nil {
 		bad = BadVolumeName
 	}
+	if of == nil {
+		of = op.Trashed
+	}
 	for _, e := range l.all {
-		name := op.Trashed(e.Name)
+		name := of(e.Name)
 		rung := l.Found(d.Root, e.Pod, name)
 		dir := PathOf(rung.Want)
 		if !d.IsPod(dir, e.Pod) {

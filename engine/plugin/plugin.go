@@ -69,6 +69,8 @@ type Volume struct {
 	Attachment *storagev1.VolumeAttachment
 	// Contents finds the Secrets and ConfigMaps that the volume is made of.
 	Contents Contents
+	// RepositorySchemes are the schemes of URLs that repositories may be cloned from; none for no clones.
+	RepositorySchemes []string
 	// HasTokens: somebody makes tokens of service accounts.
 	HasTokens bool
 	// IsComplete: every source has said all that it knows, so what is not known is not there.

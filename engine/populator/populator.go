@@ -31,11 +31,12 @@ type Input struct {
 	Attachment func(name string) *storagev1.VolumeAttachment
 	// Held finds what is known of a Secret or a ConfigMap.
 	Held func(kind, namespace, name string) *hal.Content
-	// HasTokens and IsComplete: see [plugin.Volume].
-	HasTokens  bool
-	IsComplete bool
-	Driver     func(driver string) *plugin.DriverFacts // nil until it is registered
-	Config     func(driver string) plugin.DriverConfig
+	// RepositorySchemes, HasTokens and IsComplete: see [plugin.Volume].
+	RepositorySchemes []string
+	HasTokens         bool
+	IsComplete        bool
+	Driver            func(driver string) *plugin.DriverFacts // nil until it is registered
+	Config            func(driver string) plugin.DriverConfig
 	// Registered names the drivers that are registered, sorted.
 	Registered []string
 	// Memory is what the result is made in: it is valid until another is made in it. It is new if it is nil.
@@ -162,7 +163,7 @@ func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	v := plugin.Volume{
 		Root: p.Root, NodeName: p.NodeName, Run: p.Run, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
 		Registered: p.Registered, IsComplete: p.IsComplete, Contents: p,
-		HasTokens: p.HasTokens,
+		RepositorySchemes: p.RepositorySchemes, HasTokens: p.HasTokens,
 	}
 	result := Volume{Name: spec.Name, Problem: u.problem}
 	if result.Problem == nil {

@@ -22,6 +22,8 @@ type run struct {
 	// inside is the mount that the present operation goes into.
 	inside hal.Inside
 	disks  map[string]*disk
+	// urls are those of repositories, by their names.
+	urls map[string]string
 }
 
 // disk is one by its name, as Probe has found it last.
@@ -40,15 +42,19 @@ type disk struct {
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //	symlink TARGET P    readlink P               chown P [UID] [GID]         chmod P [MODE]     count P
 //	image NAME [FILE TEXT]…  damage NAME         unpack NAME P
+//	repository NAME TAG|- [FILE TEXT]…           clone NAME|URL TAG|- P [BELOW] [GROUP]
 //	disk NAME blank|junk|TYPE [UUID]             probe|identify NAME|P format NAME TYPE UUID [begun|other]
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"
-// has it go into the mount at P, the top one, and "in P bottom" into the one below all others there.
+// has it go into the mount at P, the top one, and "in P bottom" into the one below all others there. NAME~ is a
+// repository that the server of NAME does not have.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {
-		r := &run{world: w, host: w.Host(), holds: map[string]func(){}, disks: map[string]*disk{}}
+		r := &run{
+			world: w, host: w.Host(), holds: map[string]func(){}, disks: map[string]*disk{}, urls: map[string]string{},
+		}
 		r.names.learn(r)
 		for i, line := range script {
 			result, data := r.step(line)

@@ -200,6 +200,7 @@ func (r *run) tree(lines []string, dir string, c hal.Call) []string {
 			if is, err := r.host.Tree.Stat(in, path); err == nil && is.Type == hal.TypeDirectory {
 				lines = r.tree(lines, path, in)
 			}
+		case e.Name == ".git": // what is in it is git's
 		case info.Type == hal.TypeDirectory && !info.MountPoint:
 			lines = r.tree(lines, path, c)
 		}

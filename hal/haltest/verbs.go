@@ -2,6 +2,7 @@ package haltest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -249,6 +250,25 @@ var hostVerbs = map[string]verb{
 	},
 	"unpack": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Images.Unpack(r.call(), a[0], r.path(a[1]))
+	},
+	"repository": func(r *run, a args) ([]string, error) {
+		files := map[string]string{}
+		for i := 2; i+1 < len(a); i += 2 {
+			files[a[i]] = a[i+1]
+		}
+		r.urls[a[0]] = r.world.PutRepository(a[0], a.at(1), files)
+		return nil, nil
+	},
+	"clone": func(r *run, a args) ([]string, error) {
+		group := a.number(4, -1)
+		url := cmp.Or(r.urls[a[0]], a[0])
+		if name, is := strings.CutSuffix(a[0], "~"); is {
+			url = r.urls[name] + "-gone"
+		}
+		return nil, r.host.Repositories.Clone(r.call(), hal.Repository{
+			URL: url, Revision: a.at(1), Dir: r.path(a[2]), Below: cmp.Or(a.at(3), "."),
+			IsGroups: group >= 0, Group: uint32(max(group, 0)),
+		})
 	},
 	"disk": func(r *run, a args) ([]string, error) {
 		uuid := ""

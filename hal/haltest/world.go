@@ -17,6 +17,9 @@ type World interface {
 	PutImage(reference string, files map[string]string)
 	// DamageImage changes a part of it.
 	DamageImage(reference string)
+	// PutRepository puts the next revision of a repository on a server, which is not this node, and returns its URL. A tag
+	// names the revision, too, unless revision is "". files has the content of each file by its path in it.
+	PutRepository(name, revision string, files map[string]string) (url string)
 	// PutDisk gives the node a disk, and returns its path. It holds "blank", "junk" that nobody knows, or a filesystem of
 	// that type with that UUID.
 	PutDisk(name, holds, uuid string) (path string)

@@ -29,6 +29,7 @@ type request struct {
 	Unpack  *unpackRequest
 	Probe   *string // the path
 	Format  *hal.NewFilesystem
+	Clone   *cloneRequest
 }
 
 type unmountRequest struct {

@@ -136,7 +136,8 @@ func makeDurably(dir string) error {
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h},
-		Files: &files{h}, HostPaths: &hostPaths{h}, Images: &images{h}, Blocks: &blocks{h},
+		Files: &files{h}, HostPaths: &hostPaths{h}, Images: &images{h},
+		Repositories: &repositories{h}, Blocks: &blocks{h},
 		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)},
 		Drivers: h.drivers, Watches: h.watches,
 		CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers}, CSIController: &csiController{h.drivers},

@@ -51,18 +51,24 @@ func unpack(r unpackRequest) (outcome hal.Outcome, err error) {
 		return hal.NotDone, err
 	}
 	defer im.close()
-	if err := enter(r.Root, filepath.Dir(r.Dir)); err != nil {
+	return makeWhole(r.Root, r.Dir, hal.Unpacking(r.Dir), im.unpackTo)
+}
+
+// makeWhole makes a directory below root that is there only once all of it is: fill makes it beside its place, at a
+// path relative to the working directory.
+func makeWhole(root, dir, beside string, fill func(partial string) error) (hal.Outcome, error) {
+	if err := enter(root, filepath.Dir(dir)); err != nil {
 		return hal.NotDone, err
 	}
-	unix.Umask(0o022) // of the directories that no layer tells of
-	name, partial := filepath.Base(r.Dir), filepath.Base(hal.Unpacking(r.Dir))
+	unix.Umask(0o022) // of the directories that nobody tells the mode of
+	name, partial := filepath.Base(dir), filepath.Base(beside)
 	if _, err := os.Lstat(name); err == nil {
 		return hal.NotDone, syscall.EEXIST
 	}
 	if err := os.RemoveAll(partial); err != nil {
 		return hal.Unknown, err
 	}
-	if err := im.unpackTo(partial); err != nil {
+	if err := fill(partial); err != nil {
 		if left := os.RemoveAll(partial); left != nil {
 			return hal.Unknown, err
 		}

@@ -21,6 +21,9 @@ var byProgram = map[string]bool{"nfs": true, "nfs4": true}
 // programDirs are where it is looked for. Nothing of the environment is asked.
 var programDirs = []string{"/sbin/", "/usr/sbin/", "/usr/local/sbin/"}
 
+// toolDirs are where programs for all users are.
+var toolDirs = []string{"/usr/bin/", "/bin/", "/usr/local/bin/"}
+
 // mostOutput is how much of what a program says is read, and mostTold how much of it an error has, in bytes.
 const (
 	mostOutput = 64 << 10
@@ -97,13 +100,15 @@ func ended(program, said string, code int) string {
 }
 
 // programOf is the path of a program of the node.
-func programOf(name, install string) (string, error) {
-	for _, dir := range programDirs {
+func programOf(name, install string) (string, error) { return programIn(programDirs, name, install) }
+
+func programIn(dirs []string, name, install string) (string, error) {
+	for _, dir := range dirs {
 		if st, err := os.Stat(dir + name); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
 			return dir + name, nil
 		}
 	}
-	return "", because(syscall.ENOENT, fmt.Sprintf("there is no %s%s; install %s", programDirs[0], name, install))
+	return "", because(syscall.ENOENT, fmt.Sprintf("there is no %s%s; install %s", dirs[0], name, install))
 }
 
 // errnoOfProgram is the error that a program means, the first of these that it says; EIO if it says none.

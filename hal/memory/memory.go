@@ -56,7 +56,7 @@ func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) 
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h},
-		HostPaths: hostPaths{h}, Images: images{h}, Blocks: blocks{}, Children: children{},
+		HostPaths: hostPaths{h}, Images: images{h}, Repositories: repositories{h}, Blocks: blocks{}, Children: children{},
 		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h},
 		Cluster: cluster{h.objects}, Watches: watches{h},
 	}
@@ -268,6 +268,18 @@ func (i images) Unpack(_ hal.Call, reference, dir string) error {
 	i.makeAll(dir + "/" + hal.ImageFiles)
 	n := i.make(dir+"/"+hal.ImageDigest, hal.TypeFile)
 	n.data, n.size = []byte(reference), int64(len(reference))
+	return nil
+}
+
+type repositories struct{ *Host }
+
+// Clone makes a repository without files.
+func (r repositories) Clone(_ hal.Call, of hal.Repository) error {
+	defer r.begin().mu.Unlock()
+	if r.nodes[of.Dir] != nil {
+		return failures[syscall.EEXIST]
+	}
+	r.makeAll(of.Dir)
 	return nil
 }
 

@@ -89,7 +89,7 @@ func Sites() []Site {
 	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink, callChown, callChmod)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
-	add(helper, callFind, callMake, callUnpack, callUsage, callCount, callProbeDevice, callFormat)
+	add(helper, callFind, callMake, callUnpack, callClone, callUsage, callCount, callProbeDevice, callFormat)
 	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
 	}

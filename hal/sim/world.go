@@ -62,21 +62,22 @@ type World struct {
 	pids      int
 	volumes   uint32
 	// heldBefore is the paths at which volumes were held when the last boot ended.
-	heldBefore []string
-	hadForeign bool     // some mount was a stray
-	denied     []denial // directories that can't be listed, and files that can't be read
-	torn       int      // manifests that are half written
-	tears      int      // how many were, so far
-	trap       string   // the call behind whose next answer the agent's code panics: see SetTrap
-	shares     []*share // that are no volume's
-	tokens     []Token
-	images     map[string]*image
-	blocks     []*blockDevice // disks of the node, in order of their numbers at first
-	sequences  uint64         // of disks so far
-	isLooking  bool           // somebody looks who waits for no server
-	hungAt     *share         // for which the system call waits that has just answered hangs
-	borrowed   [][]byte
-	slabs      slabs
+	heldBefore   []string
+	hadForeign   bool     // some mount was a stray
+	denied       []denial // directories that can't be listed, and files that can't be read
+	torn         int      // manifests that are half written
+	tears        int      // how many were, so far
+	trap         string   // the call behind whose next answer the agent's code panics: see SetTrap
+	shares       []*share // that are no volume's
+	tokens       []Token
+	images       map[string]*image
+	repositories map[string]*repository
+	blocks       []*blockDevice // disks of the node, in order of their numbers at first
+	sequences    uint64         // of disks so far
+	isLooking    bool           // somebody looks who waits for no server
+	hungAt       *share         // for which the system call waits that has just answered hangs
+	borrowed     [][]byte
+	slabs        slabs
 }
 
 // boot is one boot of the node.
@@ -110,6 +111,7 @@ func New(c Config) *World {
 		},
 		config: c, profile: c.Profile, base: c.RootDir, machineID: "4f1d6c0b5f0e4b5c8f6f0a7f2a9d3e10",
 		restarts: true, pids: 1000, images: map[string]*image{},
+		repositories: map[string]*repository{},
 	}
 	w.Cluster = &Cluster{chance: w.chance, source: c.Source, post: func(inc *incarnation, f func()) {
 		h := host{w, inc}

@@ -465,6 +465,20 @@ func (w registration) Notify(
 	})
 }
 
+type repositories struct {
+	hal.Repositories
+	around Around
+}
+
+func (w repositories) Clone(
+	c hal.Call, r hal.Repository,
+) error {
+	at := Site{"clone", r.URL + " " + r.Dir, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Repositories.Clone(c, r)
+	})
+}
+
 type tokens struct {
 	hal.Tokens
 	around Around

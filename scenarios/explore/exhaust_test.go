@@ -110,7 +110,7 @@ kind: Pod
 metadata: {name: web}
 spec:
   containers: [{name: app, image: example.com/app, volumeMounts: [{name: v, mountPath: /v}]}]
-  volumes: [{name: v, gitRepo: {repository: "https://example.com/a"}}]
+  volumes: [{name: v, flocker: {datasetName: a}}]
 `
 
 // TestBudgetChangesTheOrderAlone has time for all: the same combinations come up, in another order.

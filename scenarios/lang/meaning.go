@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/internal/wording"
 )
 
@@ -193,6 +194,14 @@ func (p *parser) means(part string, words []string, at int) error {
 	case "IMAGE":
 		if strings.Contains(word, "://") {
 			return p.errorf("%q is no reference of an image; write it like registry.example/app:v1", word)
+		}
+	case "URL":
+		if bad := hal.BadRepositoryURL(word); bad != "" {
+			return p.errorf("%q %s", word, bad)
+		}
+	case "REVISION":
+		if bad := hal.BadRevision(word); bad != "" {
+			return p.errorf("%q %s", word, bad)
 		}
 	case "PATH":
 		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {

@@ -5,6 +5,7 @@ package rooms
 import (
 	"github.com/volnode/volnode/scenarios/rooms/csi"
 	"github.com/volnode/volnode/scenarios/rooms/emptydir"
+	"github.com/volnode/volnode/scenarios/rooms/gitrepo"
 	"github.com/volnode/volnode/scenarios/rooms/hostpath"
 	"github.com/volnode/volnode/scenarios/rooms/image"
 	"github.com/volnode/volnode/scenarios/rooms/local"
@@ -15,6 +16,6 @@ import (
 
 func init() {
 	world.Rooms = append(
-		[]*world.Room{csi.Room(), emptydir.Room(), hostpath.Room(), image.Room(), local.Room(), nfs.Room()},
+		[]*world.Room{csi.Room(), emptydir.Room(), gitrepo.Room(), hostpath.Room(), image.Room(), local.Room(), nfs.Room()},
 		projected.Rooms()...)
 }

@@ -134,12 +134,14 @@ type Run struct {
 	Stop      bool        // no timeline event happens any more
 	goal      hal.Instant // to which the world goes on
 	Images    map[string][]ImageVersion
-	Crowd     Crowd               // that comes in calm
-	Meter     *wrap.Meter         // of the present life, if the world has a crowd
-	IsKnown   func() bool         // asked after each event whether the rest of the run is known; nil for nobody
-	IsOver    bool                // it is
-	Told      uint32              // the last life that has said how its start ended
-	Measured  map[hal.Key]Measure // who was asked how full a volume is, by the rung at its top
+	// Repositories are the versions of each, by its URL.
+	Repositories map[string][]RepositoryVersion
+	Crowd        Crowd               // that comes in calm
+	Meter        *wrap.Meter         // of the present life, if the world has a crowd
+	IsKnown      func() bool         // asked after each event whether the rest of the run is known; nil for nobody
+	IsOver       bool                // it is
+	Told         uint32              // the last life that has said how its start ended
+	Measured     map[hal.Key]Measure // who was asked how full a volume is, by the rung at its top
 }
 
 // Measure is the last question to how full a volume is.

@@ -38,6 +38,12 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 			}},
 			Driver: &plugin.DriverFacts{},
 		},
+		"repository": {
+			RepositorySchemes: []string{"https"},
+			Spec: &corev1.Volume{VolumeSource: corev1.VolumeSource{
+				GitRepo: &corev1.GitRepoVolumeSource{Repository: "https://git.example/app"},
+			}},
+		},
 		"scratch": {Spec: &corev1.Volume{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,6 +58,7 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 			rungs, problem := All().Ladder(nil, v)
 			require.Nil(t, problem)
 			n := plugintest.New("/r/pods", "/r/plugins")
+			n.World.PutRepository("https://git.example/app", "", map[string]string{"file": ""})
 			for i := len(rungs) - 1; i >= 0; i-- {
 				setUpOn(t, n, rungs[i])
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/engine/plugin/gitrepo"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/engine/plugin/image"
 	"github.com/volnode/volnode/engine/plugin/local"
@@ -27,7 +28,7 @@ type Table []plugin.Source
 func All() Table {
 	return append(
 		Table{
-			csi.Source(), emptydir.Source(), hostpath.Source(), image.Source(), local.Source(), nfs.Source(),
+			csi.Source(), emptydir.Source(), gitrepo.Source(), hostpath.Source(), image.Source(), local.Source(), nfs.Source(),
 		}, projected.Sources()...)
 }
 

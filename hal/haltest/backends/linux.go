@@ -25,6 +25,7 @@ type linuxWorld struct {
 	done chan struct{}
 
 	loops []*os.File
+	git   *gitServer // nil before the first repository
 }
 
 // Linux is a new world on this machine. It needs a mount namespace of its own, and panics if it can't be made.
@@ -71,6 +72,14 @@ func (w *linuxWorld) DamageImage(reference string) {
 	}
 	content[len(content)/2] ^= 1
 	check(os.WriteFile(largest, content, 0o644))
+}
+
+// PutRepository commits to a repository that a server on the loopback interface has.
+func (w *linuxWorld) PutRepository(name, revision string, files map[string]string) (url string) {
+	if w.git == nil {
+		w.git = newGitServer(filepath.Join(w.disk, "repositories"))
+	}
+	return w.git.put(name, revision, files)
 }
 
 // PutDisk attaches a loop device, which goes with its last user.
@@ -144,6 +153,9 @@ func (w *linuxWorld) Symlink(target, path string) error { return unix.Symlink(ta
 // Close takes the tmpfs with everything mounted below it away.
 func (w *linuxWorld) Close() {
 	w.stop()
+	if w.git != nil {
+		w.git.close()
+	}
 	for _, device := range w.loops {
 		check(device.Close())
 	}

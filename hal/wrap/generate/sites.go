@@ -48,6 +48,9 @@ var sites = map[string]map[string]site{
 	"Images": {
 		"Unpack": {"unpack", `reference + " " + dir`, "Helper", true},
 	},
+	"Repositories": {
+		"Clone": {"clone", `r.URL + " " + r.Dir`, "Helper", true},
+	},
 	"Blocks": {
 		"Probe":    {"probe", "path", "Helper", false},
 		"Identify": {"identify", "path", "Syscall", false},
