@@ -51,6 +51,7 @@ nodeName: %s
 rootDir: %s
 manifestDir: %s
 imageDir: %s
+gitRepoVolumes: [http]
 mountNamespace: own
 socket: %s
 csi:

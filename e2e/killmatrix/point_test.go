@@ -92,6 +92,9 @@ func points(h *host.Host, p phase, calls []call, from int) []point {
 // them, and they name directories of their host.
 func stable(object string) (begins string, isWhole bool) {
 	const pack = "/.pack-"
+	if url, dir, is := strings.Cut(object, "/app/.git "); is && strings.HasPrefix(url, "http://") {
+		return "/app/.git " + dir, false // the port is the server's own
+	}
 	before, _, has := strings.Cut(object, pack)
 	if has {
 		return before + pack, false

@@ -17,6 +17,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/hal/fault"
+	"github.com/volnode/volnode/hal/haltest/gitserver"
 	"github.com/volnode/volnode/hal/haltest/ocilayout"
 )
 
@@ -41,6 +42,7 @@ const (
 	disk, diskUID     = "pod/default/disk", "3f0e1d5c-0000-4000-8000-000000000006"   // has a local volume
 	tools, toolsUID   = "pod/default/tools", "3f0e1d5c-0000-4000-8000-000000000007"  // has the files of an image
 	store, storeUID   = "pod/default/store", "3f0e1d5c-0000-4000-8000-000000000008"  // has a disk that was blank
+	code, codeUID     = "pod/default/code", "3f0e1d5c-0000-4000-8000-000000000009"   // has a clone of a repository
 	volume            = "vol-1"
 	group             = 2000 // of the files of cache, config and keys
 )
@@ -69,9 +71,24 @@ func node(t *testing.T) *host.Host {
 	_, err := ocilayout.Put(h.Images(), map[string]string{"org.opencontainers.image.ref.name": "tools:v1"},
 		ocilayout.Files(map[string]string{"bin/first": "first\n", "bin/last": "last\n"}))
 	require.NoError(t, err)
+	server := gitserver.New(repositories(h))
+	t.Cleanup(server.Close)
+	server.Put("app", "v1", map[string]string{"src/first": "first\n", "src/last": "last\n"})
+	require.NoError(t, os.WriteFile(repositories(h)+".url", []byte(server.URL("app")), 0o600))
 	require.NoError(t, os.MkdirAll(h.VolumeData(volume), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.VolumeData(volume), "old"), []byte("written before\n"), 0o600))
 	return h
+}
+
+// repositories is where the git repositories are; beside it is the URL of the one that a pod has a clone of, whose port
+// is another one on each host.
+func repositories(h *host.Host) string { return filepath.Join(h.Dir, "repositories") }
+
+func repository(h *host.Host) string {
+	h.T.Helper()
+	url, err := os.ReadFile(repositories(h) + ".url")
+	require.NoError(h.T, err)
+	return string(url)
 }
 
 // idle leaves nothing of former lives on a node without pods, but for the directory above the plugins' own: what a rung
@@ -90,7 +107,9 @@ func applyPods(h *host.Host) {
 		"---\n" + host.InGroup(group, host.Pod("keys", keysUID, "files", "secret: {secretName: app}")) +
 		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk")) +
 		"---\n" + host.Pod("tools", toolsUID, "bin", "image: {reference: 'tools:v1'}") +
-		"---\n" + host.Pod("store", storeUID, "device", host.Claim("device"))
+		"---\n" + host.Pod("store", storeUID, "device", host.Claim("device")) +
+		"---\n" + host.InGroup(group, host.Pod("code", codeUID, "git",
+		"gitRepo: {repository: '"+repository(h)+"', revision: v1, directory: .}"))
 	if *more != "" {
 		pods += "---\n" + host.Pod("other", otherUID, "more", *more)
 	}
@@ -99,7 +118,7 @@ func applyPods(h *host.Host) {
 
 // pods are those that must be ready.
 func pods() []string {
-	all := []string{web, cache, config, keys, disk, tools, store}
+	all := []string{web, cache, config, keys, disk, tools, store, code}
 	if *more != "" {
 		all = append(all, other)
 	}
@@ -111,6 +130,7 @@ func ready(h *host.Host) {
 		h.Wait(pod, "ready")
 	}
 	requireGroup(h, scratch(h))
+	requireGroup(h, filepath.Join(cloned(h), "src/first"))
 }
 
 func target(h *host.Host) string {
@@ -129,6 +149,10 @@ func stored(h *host.Host) string {
 
 func unpacked(h *host.Host) string {
 	return filepath.Join(h.Root, "pods", toolsUID, "volumes", "kubernetes.io~image", "bin")
+}
+
+func cloned(h *host.Host) string {
+	return filepath.Join(h.Root, "pods", codeUID, "volumes", "kubernetes.io~git-repo", "git")
 }
 
 func scratch(h *host.Host) string {
@@ -197,6 +221,7 @@ func write(h *host.Host) {
 	require.NoError(h.T, os.WriteFile(filepath.Join(scratch(h), "kept"), []byte("kept\n"), 0o600))
 	require.NoError(h.T, os.WriteFile(filepath.Join(local(h), "kept"), []byte("kept\n"), 0o600))
 	require.NoError(h.T, os.WriteFile(filepath.Join(stored(h), "kept"), []byte("kept\n"), 0o600))
+	require.NoError(h.T, os.WriteFile(filepath.Join(cloned(h), "kept"), []byte("kept\n"), 0o600))
 }
 
 // launch brings the node to where the phase begins, starts the agent, and returns how many calls it had made when the
@@ -367,12 +392,16 @@ func recovers(h *host.Host, p phase) {
 			}
 			requireContent(h.T, filepath.Join(scratch(h), "kept"), "kept\n")
 			requireContent(h.T, filepath.Join(stored(h), "kept"), "kept\n")
+			requireContent(h.T, filepath.Join(cloned(h), "kept"), "kept\n")
 		} else {
 			write(h)
 		}
 		requireContent(h.T, filepath.Join(target(h), "old"), "written before\n")
 		requireContent(h.T, filepath.Join(unpacked(h), "bin/first"), "first\n")
 		requireContent(h.T, filepath.Join(unpacked(h), "bin/last"), "last\n")
+		requireContent(h.T, filepath.Join(cloned(h), "src/first"), "first\n")
+		requireContent(h.T, filepath.Join(cloned(h), "src/last"), "last\n")
+		require.DirExists(h.T, filepath.Join(cloned(h), ".git"))
 		requireContent(h.T, filepath.Join(target(h), "new"), "written by the pod\n")
 		h.Remove("pods.yaml")
 	}

@@ -2,13 +2,10 @@ package linux
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
-	"net/http/cgi"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -20,6 +17,7 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/haltest/gitserver"
 )
 
 // gitServer is a server of repositories on this host, and a host that clones them.
@@ -30,6 +28,8 @@ type gitServer struct {
 	url  string
 	host *Host
 	n    int
+
+	server *gitserver.Server
 }
 
 func newGitServer(t *testing.T) *gitServer {
@@ -38,16 +38,12 @@ func newGitServer(t *testing.T) *gitServer {
 	at, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	s := &gitServer{t: t, root: at + "/root", dir: at + "/repositories"}
-	require.NoError(t, os.Mkdir(s.dir, 0o755))
 	s.host, err = New(Options{RootDir: s.root})
 	require.NoError(t, err)
 	t.Cleanup(s.host.Close)
-	core, err := exec.Command("git", "--exec-path").Output()
-	require.NoError(t, err)
-	s.url = s.serve(&cgi.Handler{
-		Path: strings.TrimSpace(string(core)) + "/git-http-backend", Stderr: io.Discard,
-		Env: []string{"GIT_PROJECT_ROOT=" + s.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=" + at},
-	})
+	s.server = gitserver.New(s.dir)
+	t.Cleanup(s.server.Close)
+	s.url = strings.TrimSuffix(s.server.URL(""), "//.git")
 	return s
 }
 
@@ -65,14 +61,7 @@ func (s *gitServer) serve(h http.Handler) (url string) {
 // git runs git in a repository.
 func (s *gitServer) git(name string, args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", s.dir + "/" + name}, args...)...)
-	cmd.Env = []string{
-		"HOME=/nonexistent", "PATH=/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example",
-	}
-	out, err := cmd.CombinedOutput()
-	require.NoError(s.t, err, "git %q: %s", args, out)
-	return strings.TrimSpace(string(out))
+	return s.server.Git(name, args...)
 }
 
 // put makes a repository that holds these files.
@@ -90,8 +79,7 @@ func (s *gitServer) commit(name string, files map[string]string) (id string) {
 		require.NoError(s.t, os.MkdirAll(filepath.Dir(at), 0o755))
 		require.NoError(s.t, os.WriteFile(at, []byte(content), 0o644))
 	}
-	s.git(name, "add", "--all")
-	s.git(name, "commit", "--quiet", "--allow-empty", "--message=m")
+	s.server.Commit(name)
 	return s.git(name, "rev-parse", "HEAD")
 }
 

@@ -159,14 +159,19 @@ func unannounced(r *world.Run, e *sim.Effect, at string) {
 	}
 }
 
-// Deletes is S31 for names and mounts of emptyDirs.
+// Deletes is S31 for names and mounts of emptyDirs, and for clones of repositories.
 func Deletes(r *world.Run, e *sim.Effect) {
 	if e.NewPath == DeletionsLog {
 		r.Announced.Unnamed, r.Announced.Synced = true, nil
 	}
 	dir, name := path.Split(e.Path)
-	if !strings.HasSuffix(dir, "/kubernetes.io~empty-dir/") {
-		return
+	isClone := strings.HasSuffix(dir, "/kubernetes.io~git-repo/")
+	if isClone && hal.Cloning(e.NewPath) == e.Path {
+		delete(r.Announced.Paths, e.NewPath)
+		delete(r.Announced.Taken, e.NewPath)
+	}
+	if !isClone && !strings.HasSuffix(dir, "/kubernetes.io~empty-dir/") || hal.Cloned(name) != name {
+		return // what a clone makes that does not end is nobody's
 	}
 	switch e.Kind {
 	case sim.EffectMade:

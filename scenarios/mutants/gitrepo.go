@@ -58,6 +58,10 @@ var gitRepo = []Mutant{
 		"core.Param{Name: paramRepository, Value: src.Repository}",
 	},
 	{
+		"a clone is deleted without a line in the log of deletions", "S31", "engine/plugin/gitrepo.deletes",
+		"IfEmpty: !isOurs(made, isNamed)}, true", "IfEmpty: !isOurs(made, isNamed)}, false",
+	},
+	{
 		"a clone may lie anywhere", "CVE-2024-10220", "engine/plugin/gitrepo.checked",
 		`if bad := hal.BadBelow(below); bad != "" {`, `if bad := hal.BadBelow(below); bad != "" && below == "" {`,
 	},

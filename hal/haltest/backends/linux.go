@@ -13,6 +13,7 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/haltest/gitserver"
 	"github.com/volnode/volnode/hal/haltest/ocilayout"
 	"github.com/volnode/volnode/hal/linux"
 )
@@ -25,7 +26,7 @@ type linuxWorld struct {
 	done chan struct{}
 
 	loops []*os.File
-	git   *gitServer // nil before the first repository
+	git   *gitserver.Server // nil before the first repository
 }
 
 // Linux is a new world on this machine. It needs a mount namespace of its own, and panics if it can't be made.
@@ -77,9 +78,9 @@ func (w *linuxWorld) DamageImage(reference string) {
 // PutRepository commits to a repository that a server on the loopback interface has.
 func (w *linuxWorld) PutRepository(name, revision string, files map[string]string) (url string) {
 	if w.git == nil {
-		w.git = newGitServer(filepath.Join(w.disk, "repositories"))
+		w.git = gitserver.New(filepath.Join(w.disk, "repositories"))
 	}
-	return w.git.put(name, revision, files)
+	return w.git.Put(name, revision, files)
 }
 
 // PutDisk attaches a loop device, which goes with its last user.
@@ -154,7 +155,7 @@ func (w *linuxWorld) Symlink(target, path string) error { return unix.Symlink(ta
 func (w *linuxWorld) Close() {
 	w.stop()
 	if w.git != nil {
-		w.git.close()
+		w.git.Close()
 	}
 	for _, device := range w.loops {
 		check(device.Close())

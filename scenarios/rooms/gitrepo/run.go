@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/gitrepo"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/cases"
@@ -42,8 +44,12 @@ type run struct {
 type made struct {
 	path    string
 	at      hal.Info
-	isGiven bool   // containers have had it
-	text    string // that they wrote to a file in it
+	pod     core.PodUID
+	key     hal.Key // of its rung
+	life    uint32  // of the agent
+	isGiven bool    // containers have had it
+	isKept  bool    // a person will clear it away
+	text    string  // that they wrote to a file in it
 }
 
 // own is the file that containers write.
@@ -143,8 +149,47 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 	}
 	h.made = slices.DeleteFunc(h.made, func(m made) bool { return m.path == e.NewPath })
 	if at, ok := r.W.Found(e.NewPath); ok {
-		h.made = append(h.made, made{path: e.NewPath, at: at})
+		h.made = append(h.made, made{path: e.NewPath, at: at, pod: podOf(r, e.Key), key: e.Key, life: e.Run})
 	}
+}
+
+// podOf is the pod whose volume a rung is, "" if the world has none.
+func podOf(r *world.Run, key hal.Key) core.PodUID {
+	for _, p := range r.Pods {
+		if strings.HasPrefix(string(key), string(gitrepo.Key(string(p.Uid), ""))) {
+			return p.Uid
+		}
+	}
+	return ""
+}
+
+// Stepped is a person who clears away what the agent keeps, in calm, since its journal was lost, and nobody has told it
+// that the pod is gone.
+func (h *run) Stepped(r *world.Run) {
+	if r.Registrars.Calm == 0 {
+		return
+	}
+	for i := range h.made {
+		if m := &h.made[i]; !m.isKept && isKept(r, m) {
+			m.isKept = true
+			at := *m
+			r.W.After(time.Minute, "somebody clears away "+at.path, func() {
+				if isKept(r, &at) {
+					_ = r.W.RemoveDir(at.path) // it may be gone
+				}
+			})
+		}
+	}
+}
+
+// isKept: the agent does not take down what nobody wants, and tries again.
+func isKept(r *world.Run, m *made) bool {
+	p := r.ByUID[m.pod]
+	if p == nil || p.IsWanted || p.IsRunning || r.Core == nil {
+		return false
+	}
+	b, is := r.Core.Belief(m.key)
+	return is && b.State == core.Unknown && !b.IsWanted && b.IsTimed && !b.InFlight
 }
 
 // LetsIn judges the volumes of a pod that is reported ready, and has its containers change them.
@@ -235,9 +280,10 @@ func (h *run) Born(r *world.Run) {
 	}
 }
 
-// Reports is L1, once all is as wanted.
+// Reports is L1, once all is as wanted. What a deletion has left that failed waits for the end of the pod if the agent
+// dies before it has tried again: no record tells of it.
 func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, _ *engine.VolumeStatus) bool {
-	if sourceOf(p, u) == nil {
+	if is := h.of(r.W, u.Path); sourceOf(p, u) == nil || is == nil || is.life != r.W.Life() {
 		return true
 	}
 	r.Judges("L1")
