@@ -35,7 +35,7 @@ type disk struct {
 //
 //	mkdir P [MODE]      rm P        rmtree P [LIMIT]          mv P Q      ls P        stat P        chain P DEPTH
 //	write P DATA [MODE] writeat P OFFSET DATA    alloc P SIZE [MODE]      read P [LIMIT]   sync P
-//	mount TYPE P [SOURCE] [flag,flag] [key=value,key]         bind S P [ro]
+//	mount TYPE P [SOURCE|disk:NAME] [flag,flag] [key=value,key]         bind S P [ro]
 //	umount P [bottom|wrong]         at P         table       within P
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //	symlink TARGET P    readlink P               chown P [UID] [GID]         chmod P [MODE]     count P

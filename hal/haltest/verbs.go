@@ -105,6 +105,9 @@ var fileVerbs = map[string]verb{
 var mountVerbs = map[string]verb{
 	"mount": func(r *run, a args) ([]string, error) {
 		m := hal.NewMount{FSType: a[0], Target: r.path(a[1]), Source: a.at(2)}
+		if name, is := strings.CutPrefix(m.Source, "disk:"); is {
+			m.Source = r.disks[name].path
+		}
 		if a.at(3) != "" {
 			m.Flags = strings.Split(a.at(3), ",")
 		}
@@ -256,6 +259,7 @@ var hostVerbs = map[string]verb{
 			uuid = a[2]
 		}
 		r.disks[a[0]] = &disk{path: r.world.PutDisk(a[0], a[1], uuid)}
+		r.names.disks[r.disks[a[0]].path] = a[0]
 		return nil, nil
 	},
 	"probe": func(r *run, a args) ([]string, error) {

@@ -61,6 +61,10 @@ func (b *blockDevice) fill(holds, uuid string) {
 	b.holds, b.uuid, b.sb, b.begun = holds, uuid, nil, ""
 	if slices.Contains(filesystems, holds) {
 		b.sb = newSuperblock(hal.Device{Major: blockMajor, Minor: b.number}, holds, b.path)
+		if holds != "xfs" {
+			b.sb.root.attach("lost+found", b.sb.newNode(hal.TypeDirectory, 0o700)) // mke2fs(8)
+			b.sb.made = 1
+		}
 	}
 }
 
@@ -256,10 +260,10 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	switch {
 	case !slices.Contains(filesystems, f.FSType):
 		return syscall.EOPNOTSUPP
-	case is.Is() != f.Device:
-		return syscall.ENODEV
 	case w.isMounted(b), b.holds == HeldByDevice:
 		return syscall.EBUSY
+	case is.Is() != f.Device:
+		return syscall.ENODEV
 	case !is.IsBlank && !isBegun:
 		return syscall.EEXIST
 	}
@@ -280,7 +284,7 @@ func (b *blockDevice) lost(uuid string) string {
 	switch {
 	case b.begun == uuid:
 		return ""
-	case b.sb != nil && b.uuid == uuid && len(b.sb.root.kids) == 0:
+	case b.sb != nil && b.uuid == uuid && len(b.sb.root.kids) == b.sb.made:
 		return ""
 	}
 	return b.holds
