@@ -175,6 +175,7 @@ func expectations() []workload.Action {
 		on("expect pod POD blocked TEXT", func(t *scene, a []string) string {
 			return expectWhy(t, a[0], a[1], engine.Blocked, engine.Stuck)
 		}),
+		on("expect pod POD in groups TEXT", func(t *scene, a []string) string { return expectGroups(t, a[0], a[1]) }),
 		on("expect pod POD waiting TEXT",
 			func(t *scene, a []string) string { return expectWhy(t, a[0], a[1], engine.Waiting) }),
 		on("expect pod POD uncertain TEXT",
@@ -339,6 +340,17 @@ func startDriver(t *workload.Scene, name string) string {
 		}
 	}
 	addDriver(t, *t.S.Driver(name))
+	return ""
+}
+
+// expectGroups looks which groups the containers of a pod need beside its own.
+func expectGroups(t *workload.Scene, name, want string) string {
+	object, _ := t.Pod(name)
+	for _, s := range t.EngineStatus().Pods {
+		if is := strings.Trim(fmt.Sprint(s.Groups), "[]"); string(s.UID) == string(object.UID) && is != want {
+			return fmt.Sprintf("its containers need the groups %q", is)
+		}
+	}
 	return ""
 }
 

@@ -14,7 +14,7 @@ const startMost = 2 * time.Minute
 // starts is L6 for a start that does not end: neither is it over, nor has it failed.
 func starts(r *world.Run, life uint32, after time.Duration) {
 	r.W.After(after, "somebody looks whether the agent has started", func() {
-		if r.W.Life() != life || !r.W.AgentLives() || r.Told >= life {
+		if r.W.Life() != life || !r.W.AgentLives() || r.M == nil || r.Told >= life {
 			return
 		}
 		if more := r.W.StalledUntil().Add(startMost).Sub(r.W.Now()); more > 0 { // it was stopped meanwhile
