@@ -277,23 +277,17 @@ func (q *questions) mountedOf(uid core.PodUID) map[string]MountedVolume {
 
 // groupsOf is the groups that a pod's containers need for what is mounted, but for those that the pod names.
 func (q *questions) groupsOf(uid core.PodUID) (all []int64) {
-	entry := q.objects.pods[uid]
-	group := func(pv string) *int64 {
-		if v := q.objects.volumes[pv]; v != nil {
-			return plugin.GroupOf(v)
-		}
-		return nil
-	}
-	if entry == nil || !slices.ContainsFunc(entry.volumes, func(n named) bool { return group(n.pv) != nil }) {
-		return nil
-	}
 	var own []int64
-	if c := entry.pod.Spec.SecurityContext; c != nil {
-		own = c.SupplementalGroups
+	if entry := q.objects.pods[uid]; entry != nil && entry.pod.Spec.SecurityContext != nil {
+		own = entry.pod.Spec.SecurityContext.SupplementalGroups
 	}
 	mounted := q.mountedOf(uid)
 	for _, name := range slices.Sorted(maps.Keys(mounted)) {
-		if is := group(mounted[name].pv); is != nil && !slices.Contains(own, *is) {
+		pv := q.objects.volumes[mounted[name].pv]
+		if pv == nil {
+			continue
+		}
+		if is := plugin.GroupOf(pv); is != nil && !slices.Contains(own, *is) {
 			all = append(all, *is)
 		}
 	}

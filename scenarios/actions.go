@@ -347,11 +347,15 @@ func startDriver(t *workload.Scene, name string) string {
 func expectGroups(t *workload.Scene, name, want string) string {
 	object, _ := t.Pod(name)
 	for _, s := range t.EngineStatus().Pods {
-		if is := strings.Trim(fmt.Sprint(s.Groups), "[]"); string(s.UID) == string(object.UID) && is != want {
+		if string(s.UID) != string(object.UID) {
+			continue
+		}
+		if is := strings.Trim(fmt.Sprint(s.Groups), "[]"); is != want {
 			return fmt.Sprintf("its containers need the groups %q", is)
 		}
+		return ""
 	}
-	return ""
+	return "the engine does not know the pod"
 }
 
 func expectState(t *workload.Scene, name string, want engine.Condition) string {

@@ -102,7 +102,7 @@ func GroupOf(pv *corev1.PersistentVolume) *int64 {
 
 // HasGroup checks the group that containers need for the volume.
 func (v Volume) HasGroup() *Problem {
-	if is, has := v.PV.Annotations[groupAnnotation]; has && GroupOf(v.PV) == nil {
+	if is := v.PV.Annotations[groupAnnotation]; is != "" && GroupOf(v.PV) == nil {
 		return Problemf(v.PVField("metadata.annotations["+groupAnnotation+"]"),
 			"%q is no group; give a number from 0 to %d, or remove the annotation", is, math.MaxInt32)
 	}

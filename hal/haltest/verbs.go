@@ -282,9 +282,8 @@ var hostVerbs = map[string]verb{
 		}
 		is, err := r.host.Blocks.Identify(r.call(), d.path)
 		for tries := 0; hal.Is(err, syscall.EAGAIN) && tries < 10000; tries++ { // as of cached
-			if _, err = r.host.Blocks.Probe(r.call(), d.path); err == nil {
-				is, err = r.host.Blocks.Identify(r.call(), d.path)
-			}
+			_, _ = r.host.Blocks.Probe(r.call(), d.path)
+			is, err = r.host.Blocks.Identify(r.call(), d.path)
 		}
 		if err != nil {
 			return nil, err

@@ -62,8 +62,7 @@ func (b *blockDevice) fill(holds, uuid string) {
 	if slices.Contains(filesystems, holds) {
 		b.sb = newSuperblock(hal.Device{Major: blockMajor, Minor: b.number}, holds, b.path)
 		if holds != "xfs" {
-			b.sb.root.attach("lost+found", b.sb.newNode(hal.TypeDirectory, 0o700)) // mke2fs(8)
-			b.sb.made = 1
+			b.sb.root.attach(lostAndFound, b.sb.newNode(hal.TypeDirectory, 0o700))
 		}
 	}
 }
@@ -278,13 +277,19 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	return 0
 }
 
+// lostAndFound is the directory that mke2fs(8) makes.
+const lostAndFound = "lost+found"
+
+// isOfPods: it is not of who made the filesystem.
+func isOfPods(n *node) bool { return n.name != lostAndFound }
+
 // lost is what is on a disk that a filesystem with that uuid is made on, but for parts of that filesystem; "" for
 // nothing.
 func (b *blockDevice) lost(uuid string) string {
 	switch {
 	case b.begun == uuid:
 		return ""
-	case b.sb != nil && b.uuid == uuid && len(b.sb.root.kids) == b.sb.made:
+	case b.sb != nil && b.uuid == uuid && !slices.ContainsFunc(b.sb.root.kids, isOfPods):
 		return ""
 	}
 	return b.holds

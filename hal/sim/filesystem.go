@@ -47,7 +47,6 @@ type superblock struct {
 	root   *node
 	inodes uint64
 	moves  uint64 // counts what may change the path of a node that has one
-	made   int    // how many names in its root are of who made the filesystem
 	// readOnly: it is mounted read-only, by the first mount of it.
 	readOnly bool
 	pages    *pageCache // nil where a power cut loses nothing, or everything

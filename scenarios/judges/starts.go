@@ -17,8 +17,9 @@ const slowMost = time.Minute
 
 // starts is L6 for a start that does not end: neither is it over, nor has it failed.
 func starts(r *world.Run, life uint32, after time.Duration) {
+	try := r.Tries
 	r.W.After(after, "somebody looks whether the agent has started", func() {
-		if r.W.Life() != life || !r.W.AgentLives() || r.M == nil || r.Told >= life {
+		if r.W.Life() != life || !r.W.AgentLives() || r.M == nil || r.Told >= life || r.Tries > try {
 			return
 		}
 		more := max(r.W.StalledUntil().Add(startMost).Sub(r.W.Now()), time.Duration(r.Slowed)*slowMost)
@@ -26,7 +27,6 @@ func starts(r *world.Run, life uint32, after time.Duration) {
 			starts(r, life, more)
 			return
 		}
-		r.Judges("L6")
 		r.Fail("L6", "start", "agent", "a start is not over after "+startMost.String()+", and has not failed")
 	})
 }
@@ -38,10 +38,17 @@ func SlowsStart(r *world.Run, i sim.Injected) {
 	}
 }
 
-// TellsOfStart hears how a start has ended.
+// retryMost is how long it takes at most until a start that has failed is tried again.
+const retryMost = 30 * time.Second
+
+// TellsOfStart hears how a start has ended. One that has failed is tried again.
 func TellsOfStart(r *world.Run, e engine.Event) {
 	switch e.(type) {
-	case engine.Started, engine.StartFailed, engine.StartRefused:
-		r.Told = r.W.Life()
+	case engine.Started, engine.StartRefused:
+		r.Judges("L6")
+		r.Told, r.Tries = r.W.Life(), r.Tries+1
+	case engine.StartFailed:
+		r.Tries++
+		starts(r, r.W.Life(), retryMost+startMost)
 	}
 }
