@@ -282,7 +282,9 @@ var hostVerbs = map[string]verb{
 		}
 		is, err := r.host.Blocks.Identify(r.call(), d.path)
 		for tries := 0; hal.Is(err, syscall.EAGAIN) && tries < 10000; tries++ { // as of cached
-			_, _ = r.host.Blocks.Probe(r.call(), d.path)
+			if _, no := r.host.Blocks.Probe(r.call(), d.path); no != nil {
+				return nil, no // not every filesystem caches that a name is missing
+			}
 			is, err = r.host.Blocks.Identify(r.call(), d.path)
 		}
 		if err != nil {

@@ -232,8 +232,8 @@ func (r reader) lists(f *finding) bool {
 			l.Gone = append(l.Gone, name)
 		}
 	}
-	isSame := len(l.Files)+len(l.Gone) == 0 && l.LostRecord == now.lostRecord && l.Kept == now.kept && l.KeptIn == now.keptIn &&
-		now.owner == r.owner && now.key == f.state.key
+	isSame := len(l.Files)+len(l.Gone) == 0 && l.LostRecord == now.lostRecord && l.Kept == now.kept &&
+		l.KeptIn == now.keptIn && now.owner == r.owner && now.key == f.state.key
 	if now.isThere && isSame {
 		f.state.ledger.isLate = false
 		return true

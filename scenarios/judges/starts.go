@@ -31,6 +31,12 @@ func starts(r *world.Run, life uint32, after time.Duration) {
 	})
 }
 
+// begins is a start that begins.
+func begins(r *world.Run) {
+	r.Slowed = 0
+	starts(r, r.W.Life(), startMost)
+}
+
 // SlowsStart counts slow calls for no rung, such as a start makes.
 func SlowsStart(r *world.Run, i sim.Injected) {
 	if i.Fault == sim.Slow && i.Key == "" {
