@@ -80,8 +80,8 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 		Held: func(kind, namespace, name string) *hal.Content {
 			return o.contents[populator.Ref{Kind: populator.RefKind(kind), Namespace: namespace, Name: name}]
 		},
-		HasTokens: p.h.Tokens != nil,
-		Driver:    facts, Config: p.cfg.driver,
+		HasTokens: p.h.Tokens != nil, ServesFlex: p.cfg.FlexVolumes,
+		Driver: facts, Config: p.cfg.driver,
 	}
 	return o
 }

@@ -11,6 +11,7 @@ type Host struct {
 	Files         Files
 	HostPaths     HostPaths
 	Images        Images
+	Flex          FlexDrivers
 	Blocks        Blocks
 	Children      Children
 	Registration  Registration
@@ -36,6 +37,7 @@ func (h *Host) Lacks() string {
 		{"Files", h.Files},
 		{"HostPaths", h.HostPaths},
 		{"Images", h.Images},
+		{"Flex", h.Flex},
 		{"Blocks", h.Blocks},
 		{"Children", h.Children},
 		{"Registration", h.Registration},

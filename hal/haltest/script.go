@@ -40,6 +40,8 @@ type disk struct {
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //	symlink TARGET P    readlink P               chown P [UID] [GID]         chmod P [MODE]     count P
 //	image NAME [FILE TEXT]…  damage NAME         unpack NAME P
+//	driver NAME MANNER       undriver NAME       flexinit NAME
+//	flexmount NAME P [key=value]…                flexunmount NAME P
 //	disk NAME blank|junk|TYPE [UUID]             probe|identify NAME|P format NAME TYPE UUID [begun|other]
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it

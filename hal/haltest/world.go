@@ -17,6 +17,11 @@ type World interface {
 	PutImage(reference string, files map[string]string)
 	// DamageImage changes a part of it.
 	DamageImage(reference string)
+	// InstallFlex installs a FlexVolume driver that mounts filesystems in memory. manner is "polite", or says how it
+	// behaves: "attaches", "gives", "no-unmount", "no-mount", "unsafe", "fails", "fails-late", "lies" or "garbles".
+	InstallFlex(name, manner string)
+	// RemoveFlexDriver removes a driver, and reports whether there was one.
+	RemoveFlexDriver(name string) bool
 	// PutDisk gives the node a disk, and returns its path. It holds "blank", "junk" that nobody knows, or a filesystem of
 	// that type with that UUID.
 	PutDisk(name, holds, uuid string) (path string)

@@ -83,6 +83,8 @@ func perform(req request) response {
 	case req.Format != nil:
 		outcome, err := makeFilesystem(*req.Format)
 		return answer(err, outcome)
+	case req.Flex != nil:
+		return callFlex(*req.Flex)
 	case req.Usage != nil:
 		var st unix.Statfs_t
 		resp := answer(unix.Statfs(*req.Usage, &st), hal.NotDone)

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/internal/wording"
 )
 
@@ -194,6 +195,10 @@ func (p *parser) means(part string, words []string, at int) error {
 		if strings.Contains(word, "://") {
 			return p.errorf("%q is no reference of an image; write it like registry.example/app:v1", word)
 		}
+	case "PROGRAM":
+		if hal.FlexDirectory(word) == "" {
+			return p.errorf("%q is no FlexVolume driver; write it like example.com/fs", word)
+		}
 	case "PATH":
 		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
 			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)
@@ -221,6 +226,8 @@ func (p *parser) listed(part string) (is string, words []string) {
 		return "is nothing that a driver says of a volume", p.in.Healths
 	case "CONTENT":
 		return "is nothing that a disk can hold", p.in.Contents
+	case "MANNER":
+		return "is not how a FlexVolume driver behaves", p.in.Manners
 	default:
 		return "", nil
 	}
