@@ -122,7 +122,7 @@ hunt: build ## simulated schedules until RUNS (100000) or BUDGET (30m) are used 
 	bin/volsim hunt --runs $(RUNS) --budget $(BUDGET) --seed $(SEED) --workers $(WORKERS)
 
 # The packages of which COVERED percent of the lines must be run by the simulator: by the catalogue and a hunt, and by no unit test.
-SIMULATED := engine/core engine/op engine/plugin engine/plugin/csi engine/plugin/emptydir engine/plugin/gitrepo engine/plugin/hostpath engine/plugin/kinds engine/plugin/local engine/plugin/nfs engine/plugin/projected
+SIMULATED := engine/core engine/op engine/plugin engine/plugin/csi engine/plugin/emptydir engine/plugin/flex engine/plugin/gitrepo engine/plugin/hostpath engine/plugin/kinds engine/plugin/local engine/plugin/nfs engine/plugin/projected
 COVERED ?= 90
 
 .PHONY: coverage

@@ -37,6 +37,8 @@ type Config struct {
 	// pod that is known only from the journal once every source is synced and does not name it.
 	NoRuntime bool
 
+	// FlexVolumes: the host runs FlexVolume drivers. Without it, volumes of them are refused.
+	FlexVolumes bool
 	// VolumeSources are the volume sources that the engine serves. Default: [kinds.All].
 	VolumeSources kinds.Table
 	// RepositorySchemes are the schemes of URLs that volumes of the source gitRepo may have: see

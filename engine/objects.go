@@ -80,7 +80,7 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 		Held: func(kind, namespace, name string) *hal.Content {
 			return o.contents[populator.Ref{Kind: populator.RefKind(kind), Namespace: namespace, Name: name}]
 		},
-		RepositorySchemes: p.cfg.RepositorySchemes, HasTokens: p.h.Tokens != nil,
+		HasTokens: p.h.Tokens != nil, ServesFlex: p.cfg.FlexVolumes, RepositorySchemes: p.cfg.RepositorySchemes,
 		Driver: facts, Config: p.cfg.driver,
 	}
 	return o

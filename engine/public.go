@@ -118,22 +118,16 @@ func (m *VolumeManager) Plan(ctx context.Context) ([]core.Op, error) {
 // MountedVolume is one volume of a pod that is up.
 type MountedVolume struct {
 	Path     string // where the pod finds it
-	ReadOnly bool
-	Block    bool
+	ReadOnly bool   // the pod may not write it
+	Block    bool   // Path is a raw block device
+	pv       string // its PersistentVolume, "" for none
 }
 
 // GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name
 // (K:F7). What is left of a volume that had the name of one that the pod wants now is not that one.
 func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID,
 ) (map[string]MountedVolume, error) {
-	taken := map[string]bool{}
-	return ask(ctx, m.h.Runtime, func() map[string]MountedVolume {
-		return m.questions.volumesOf(uid, func(volume string, v core.View) bool {
-			isLeft := taken[volume]
-			taken[volume] = true
-			return !isLeft && v.State == core.Present && !m.commits.isUnwritten(v.Key)
-		})
-	})
+	return ask(ctx, m.h.Runtime, func() map[string]MountedVolume { return m.questions.mountedOf(uid) })
 }
 
 // GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F8).
@@ -144,10 +138,10 @@ func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid
 	})
 }
 
-// GetExtraSupplementalGroupsForPod returns the groups that the pod's containers need for its volumes. No source that is
-// supported yields any yet.
-func (m *VolumeManager) GetExtraSupplementalGroupsForPod(context.Context, core.PodUID) ([]int64, error) {
-	return nil, nil
+// GetExtraSupplementalGroupsForPod returns the groups, sorted, that the PersistentVolumes of a pod name which are up,
+// without those that the pod names itself (K:F9). Its containers need them.
+func (m *VolumeManager) GetExtraSupplementalGroupsForPod(ctx context.Context, uid core.PodUID) ([]int64, error) {
+	return ask(ctx, m.h.Runtime, func() []int64 { return m.questions.groupsOf(uid) })
 }
 
 // GetVolumesInUse returns the unique names of the attachable volumes that are wanted, or may be in use, on this node,

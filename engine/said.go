@@ -131,6 +131,7 @@ func (e ears) discreet(h hal.Host) hal.Host {
 	h.Cluster, h.CSINode = e, discreetNode{h.CSINode, e, nil}
 	h.Registration = discreetRegistration{h.Registration, e}
 	h.CSIIdentity = discreetIdentity{h.CSIIdentity, e}
+	h.Flex = discreetFlex{h.Flex, e}
 	if h.Tokens != nil {
 		h.Tokens = discreetTokens{h.Tokens, e}
 	}
@@ -154,6 +155,25 @@ func (d discreetTokens) Token(c hal.Call, r hal.TokenRequest) (hal.Token, error)
 		return t, errors.New(d.said.Clean(err.Error()))
 	}
 	return t, nil
+}
+
+// discreetFlex is FlexVolume drivers. They are given no secrets, and may know some from elsewhere.
+type discreetFlex struct {
+	hal.FlexDrivers
+	ears
+}
+
+func (f discreetFlex) Init(c hal.Call, driver string) (hal.FlexCapabilities, error) {
+	is, err := f.FlexDrivers.Init(c, driver)
+	return is, f.heard(c, driver, nil, err)
+}
+
+func (f discreetFlex) Mount(c hal.Call, driver, dir string, options []hal.Option) error {
+	return f.heard(c, driver, nil, f.FlexDrivers.Mount(c, driver, dir, options))
+}
+
+func (f discreetFlex) Unmount(c hal.Call, driver, dir string) error {
+	return f.heard(c, driver, nil, f.FlexDrivers.Unmount(c, driver, dir))
 }
 
 type discreetRegistration struct {

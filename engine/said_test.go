@@ -172,6 +172,37 @@ func TestWhatAServerOfTokensSays(t *testing.T) {
 	}
 }
 
+// flexing is a FlexVolume driver that fails.
+type flexing struct{ failure *hal.Error }
+
+func (f flexing) Init(hal.Call, string) (hal.FlexCapabilities, error) {
+	return hal.FlexCapabilities{}, f.failure
+}
+func (f flexing) Mount(hal.Call, string, string, []hal.Option) error { return f.failure }
+func (f flexing) Unmount(hal.Call, string, string) error             { return f.failure }
+
+// What a FlexVolume driver says is heard like what one of CSI says.
+func TestWhatAFlexVolumeDriverSays(t *testing.T) {
+	failure := &hal.Error{
+		Op: "flex mount", Class: hal.ClassHelper, Reply: hal.ReplyStatus, Detail: "no login as hunter2-hunter2",
+	}
+	for _, isComplete := range []bool{true, false} {
+		e := ears{clock{}, vault{secrets: map[string]map[string]string{"ns/s": {"password": "hunter2-hunter2"}}}, scrub.New()}
+		if isComplete {
+			e.said.Complete()
+		}
+		e.expect([]string{"ns/s"})
+		h := e.discreet(hal.Host{Flex: flexing{failure}})
+		_, err := h.Flex.Init(hal.Call{}, "example.com/fs")
+		for _, err := range []error{
+			err, h.Flex.Mount(hal.Call{}, "example.com/fs", "/v", nil), h.Flex.Unmount(hal.Call{}, "example.com/fs", "/v"),
+		} {
+			require.NotContains(t, err.Error(), "hunter2")
+			require.ErrorContains(t, err, map[bool]string{true: "no login as***", false: "message withheld"}[isComplete])
+		}
+	}
+}
+
 // The tokens that a driver is given now are known.
 func TestTokensAreLearnt(t *testing.T) {
 	const token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2lnbmF0dXJl"

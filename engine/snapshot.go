@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -179,7 +180,7 @@ func (q *questions) podStatus(p core.PodView, look func(hal.Key) (RungStatus, bo
 		s.State = worse(s.State, v.State)
 		s.Volumes = append(s.Volumes, v)
 	}
-	s.Events = q.events(p.UID)
+	s.Events, s.Groups = q.events(p.UID), q.groupsOf(p.UID)
 	if p.Wanted && len(s.Volumes) == 0 {
 		s.State = Ready
 	}
@@ -257,11 +258,41 @@ func (q *questions) volumesOf(uid core.PodUID, count func(string, core.View) boo
 		if ok && count(name.volume, v) {
 			volumes[name.volume] = MountedVolume{
 				Path: plugin.FoundAt(v.Facts), ReadOnly: plugin.IsReadOnly(v.Made),
-				Block: plugin.IsBlock(v.Made),
+				Block: plugin.IsBlock(v.Made), pv: name.pv,
 			}
 		}
 	}
 	return volumes
+}
+
+// mountedOf is the volumes of a pod that are up, and recorded as such.
+func (q *questions) mountedOf(uid core.PodUID) map[string]MountedVolume {
+	taken := map[string]bool{}
+	return q.volumesOf(uid, func(volume string, v core.View) bool {
+		isLeft := taken[volume]
+		taken[volume] = true
+		return !isLeft && v.State == core.Present && !q.isUnwritten(v.Key)
+	})
+}
+
+// groupsOf is the groups that a pod's containers need for what is mounted, but for those that the pod names.
+func (q *questions) groupsOf(uid core.PodUID) (all []int64) {
+	var own []int64
+	if entry := q.objects.pods[uid]; entry != nil && entry.pod.Spec.SecurityContext != nil {
+		own = entry.pod.Spec.SecurityContext.SupplementalGroups
+	}
+	mounted := q.mountedOf(uid)
+	for _, name := range slices.Sorted(maps.Keys(mounted)) {
+		pv := q.objects.volumes[mounted[name].pv]
+		if pv == nil {
+			continue
+		}
+		if is := plugin.GroupOf(pv); is != nil && !slices.Contains(own, *is) {
+			all = append(all, *is)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // lacking says what a wait for a pod waits for.

@@ -46,6 +46,8 @@ type PodStatus struct {
 	State     Condition      `json:"state"`
 	Wanted    bool           `json:"wanted"`
 	Volumes   []VolumeStatus `json:"volumes"`
+	// Groups are those that its containers need beside its own, as the PersistentVolumes say that are up.
+	Groups []int64 `json:"supplementalGroups,omitempty"`
 	// Events are the last that have happened to its volumes, the latest at the end.
 	Events []PodEventStatus `json:"events,omitempty"`
 }

@@ -50,7 +50,7 @@ func (c Code) String() string {
 	return fmt.Sprintf("CODE(%d)", uint32(c))
 }
 
-// Reply says how far an RPC got. It is meaningful only in an [Error] of class RPC.
+// Reply says how far an RPC got. It is meaningful only in an [Error] of class RPC, or of [FlexDrivers].
 type Reply uint8
 
 const (

@@ -11,6 +11,7 @@ type Host struct {
 	Files         Files
 	HostPaths     HostPaths
 	Images        Images
+	Flex          FlexDrivers
 	Repositories  Repositories
 	Blocks        Blocks
 	Children      Children
@@ -37,6 +38,7 @@ func (h *Host) Lacks() string {
 		{"Files", h.Files},
 		{"HostPaths", h.HostPaths},
 		{"Images", h.Images},
+		{"Flex", h.Flex},
 		{"Repositories", h.Repositories},
 		{"Blocks", h.Blocks},
 		{"Children", h.Children},

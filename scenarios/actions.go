@@ -30,6 +30,7 @@ var (
 		Methods: append(slices.Sorted(maps.Keys(methods)), anyMethod), Breakages: slices.Sorted(maps.Keys(breakages)),
 		Failures: slices.Sorted(maps.Keys(diskFailures)), Badnesses: workload.Badnesses, Standings: standings,
 		Contents: slices.Sorted(maps.Keys(diskContents)), Reasons: reasons,
+		Manners: slices.Sorted(maps.Keys(sim.FlexManners)),
 		Healths: workload.HealthNames,
 	}
 	does = map[string]func(t *workload.Scene, args []string) string{}
@@ -60,7 +61,7 @@ func on(words string, do func(t *scene, args []string) string) workload.Action {
 // actions are all of them.
 func actions() []workload.Action {
 	return slices.Concat(driverActions(), workload.Edits(), workload.SwapActions(), workload.VandalActions(),
-		backendActions(), repositoryActions(), workload.HostActions(), []workload.Action{
+		backendActions(), flexActions(), repositoryActions(), workload.HostActions(), []workload.Action{
 			on("apply all", func(t *scene, _ []string) string { return applyAll(t) }),
 			on("apply pod POD", func(t *scene, a []string) string { return apply(t, "pod "+a[0], "") }),
 			on("apply KIND OBJECT version VERSION",
@@ -175,6 +176,7 @@ func expectations() []workload.Action {
 		on("expect pod POD blocked TEXT", func(t *scene, a []string) string {
 			return expectWhy(t, a[0], a[1], engine.Blocked, engine.Stuck)
 		}),
+		on("expect pod POD in groups TEXT", func(t *scene, a []string) string { return expectGroups(t, a[0], a[1]) }),
 		on("expect pod POD waiting TEXT",
 			func(t *scene, a []string) string { return expectWhy(t, a[0], a[1], engine.Waiting) }),
 		on("expect pod POD uncertain TEXT",
@@ -340,6 +342,21 @@ func startDriver(t *workload.Scene, name string) string {
 	}
 	addDriver(t, *t.S.Driver(name))
 	return ""
+}
+
+// expectGroups looks which groups the containers of a pod need beside its own.
+func expectGroups(t *workload.Scene, name, want string) string {
+	object, _ := t.Pod(name)
+	for _, s := range t.EngineStatus().Pods {
+		if string(s.UID) != string(object.UID) {
+			continue
+		}
+		if is := strings.Trim(fmt.Sprint(s.Groups), "[]"); is != want {
+			return fmt.Sprintf("its containers need the groups %q", is)
+		}
+		return ""
+	}
+	return "the engine does not know the pod"
 }
 
 func expectState(t *workload.Scene, name string, want engine.Condition) string {

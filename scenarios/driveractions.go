@@ -52,6 +52,20 @@ func driverActions() []workload.Action {
 	}
 }
 
+// flexActions are the statements about FlexVolume drivers.
+func flexActions() []workload.Action {
+	return []workload.Action{
+		on("install flex driver PROGRAM MANNER",
+			func(t *scene, a []string) string { t.W.InstallFlex(a[0], a[1]); return "" }),
+		on("remove flex driver PROGRAM", func(t *scene, a []string) string {
+			if !t.W.RemoveFlexDriver(a[0]) {
+				return "there is no driver " + a[0]
+			}
+			return ""
+		}),
+	}
+}
+
 // diskContents is what a disk can hold, by the words for it.
 var diskContents = map[string]string{
 	"nothing": "", "something": sim.Unrecognized, "ext4": "ext4", "xfs": "xfs",

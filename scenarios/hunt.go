@@ -107,7 +107,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	comes := calm.CrowdOf(s.Chooser, is.Files)
 	r := newRun(w, engine.Config{
-		NoRuntime: is.NoRuntime, JournalBytes: is.JournalBytes(), JournalMost: is.JournalMost() +
+		FlexVolumes: true, NoRuntime: is.NoRuntime, JournalBytes: is.JournalBytes(), JournalMost: is.JournalMost() +
 			int64(comes.Pods)*8<<10,
 		Drivers: map[string]plugin.DriverConfig{}, Events: world.WritesLog(w), InFlight: is.InFlight,
 	})

@@ -133,7 +133,7 @@ func (p Play) Run() StoryResult {
 	})
 	defer t.W.Close()
 	t.R = newRun(t.W, engine.Config{
-		NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, JournalMost: s.JournalMost,
+		FlexVolumes: true, NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, JournalMost: s.JournalMost,
 		Drivers: map[string]plugin.DriverConfig{},
 	})
 	t.configures()

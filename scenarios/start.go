@@ -50,6 +50,7 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 	w.OnFault(func(i sim.Injected) { dealings.Unreaches(r, i) })
 	w.OnFault(func(i sim.Injected) { judges.CantPrune(r, i) })
 	w.OnFault(r.CantSave)
+	w.OnFault(func(i sim.Injected) { judges.SlowsStart(r, i) })
 	w.OnFault(func(sim.Injected) { dealings.Changes(r) })
 	w.SetAgent(func(h hal.Host) { start(r, h) })
 	return r

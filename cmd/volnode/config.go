@@ -47,6 +47,7 @@ type configuration struct {
 	ManifestDir       string            `yaml:"manifestDir"`
 	ImageDir          string            `yaml:"imageDir"`
 	GitRepoVolumes    []string          `yaml:"gitRepoVolumes"`
+	FlexVolumeDir     string            `yaml:"flexVolumeDir"` // "" serves no FlexVolume drivers
 	MissingManifests  missingManifests  `yaml:"missingManifests"`
 	MountNamespace    mountNamespace    `yaml:"mountNamespace"`
 	Socket            string            `yaml:"socket"`
@@ -186,9 +187,11 @@ func (c *configuration) complete() error {
 		{"rootDir", c.RootDir},
 		{"manifestDir", c.ManifestDir},
 		{"imageDir", c.ImageDir},
+		{"flexVolumeDir", c.FlexVolumeDir},
 		{"socket", c.Socket},
 	} {
 		switch clean := filepath.Clean(p.path); {
+		case p.path == "" && p.key == "flexVolumeDir":
 		case !filepath.IsAbs(p.path):
 			bad(p.key, "%q is not an absolute path", p.path)
 		case clean == "/":
@@ -300,8 +303,8 @@ func (c *configuration) engineConfig(events func([]engine.Event)) engine.Config 
 		PodUID: func(node, namespace, name string) core.PodUID {
 			return core.PodUID(manifest.PodUID(node, namespace, name))
 		},
-		RepositorySchemes: c.GitRepoVolumes,
-		NoRuntime:         true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
+		FlexVolumes: c.FlexVolumeDir != "", RepositorySchemes: c.GitRepoVolumes,
+		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
 		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers,
 		JournalBytes: int64(c.JournalBytes), MeasureEvery: c.VolumeStatsPeriod,
 		Events: events, EventLevel: c.Logging.eventLevel(),

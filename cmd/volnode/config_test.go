@@ -157,6 +157,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 			"dots", configHead + "manifestDir: /etc/../a",
 			`manifestDir: "/etc/../a" is not in its shortest form; write "/a"`,
 		},
+		{"relative drivers", configHead + "flexVolumeDir: exec", `:3: flexVolumeDir: "exec" is not an absolute path`},
 		{"long socket", configHead + "socket: /" + strings.Repeat("a", 120), "longer than the 107 bytes"},
 		{"node name", configHead + "nodeName: a/b", "nodeName: "},
 		{"public metrics", configHead + `metrics: {address: "0.0.0.0:1"}`, "is not a loopback address"},

@@ -111,7 +111,8 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	c := d.config
 	host, err := linux.New(linux.Options{
 		RootDir: c.RootDir, MoreDirs: []string{c.ManifestDir}, ImageDir: c.ImageDir,
-		LateWindow: c.lateWindow(), Unwatched: d.unwatched,
+		FlexVolumeDir: c.FlexVolumeDir,
+		LateWindow:    c.lateWindow(), Unwatched: d.unwatched,
 	})
 	if err != nil {
 		return nil, &exitError{exitConfig, err}

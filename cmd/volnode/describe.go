@@ -88,7 +88,8 @@ func printDescription(w io.Writer, a describeAnswer) {
 	shown := map[hal.Key]bool{}
 	for _, p := range a.Pods {
 		fmt.Fprintf(w, "pod %s\n", podText(p))
-		fields(w, "  ", "uid", string(p.UID), "state", string(p.State), "wanted", yesNo(p.Wanted))
+		fields(w, "  ", "uid", string(p.UID), "state", string(p.State), "wanted", yesNo(p.Wanted), "groups",
+			strings.Trim(fmt.Sprint(p.Groups), "[]"))
 		for _, v := range p.Volumes {
 			fmt.Fprintf(w, "\n  volume %s\n", volumeText(v))
 			fields(w, "    ", "state", string(v.State), "claim", v.Claim, "path", v.Path, "usage", usageText(v.Usage),

@@ -27,6 +27,8 @@ func runCommand(c *client) *cobra.Command {
 	set.StringVar(&flags.ManifestDir, "manifest-dir", flags.ManifestDir, "directory of the manifests")
 	set.StringVar(&flags.ImageDir, "image-dir", flags.ImageDir,
 		"directory of the OCI images that pods may have volumes of")
+	set.StringVar(&flags.FlexVolumeDir, "flex-volume-dir", "",
+		"directory of the FlexVolume drivers (default: none are served)")
 	set.StringVar(&flags.NodeName, "node-name", "", "name of this node at its first start (default: the host's name)")
 	set.StringToStringVar(&flags.NodeLabels, "node-label", nil,
 		"label of this node, like zone=a, for the node affinity of PersistentVolumes; more than one may be given")
@@ -65,10 +67,11 @@ func configurationOf(file string, flags configuration, given *pflag.FlagSet) (co
 		}
 	}
 	for name, take := range map[string]func(){
-		"root-dir":     func() { c.RootDir = flags.RootDir },
-		"manifest-dir": func() { c.ManifestDir = flags.ManifestDir },
-		"image-dir":    func() { c.ImageDir = flags.ImageDir },
-		"node-name":    func() { c.NodeName = flags.NodeName },
+		"root-dir":        func() { c.RootDir = flags.RootDir },
+		"manifest-dir":    func() { c.ManifestDir = flags.ManifestDir },
+		"image-dir":       func() { c.ImageDir = flags.ImageDir },
+		"flex-volume-dir": func() { c.FlexVolumeDir = flags.FlexVolumeDir },
+		"node-name":       func() { c.NodeName = flags.NodeName },
 		"node-label": func() {
 			if c.NodeLabels == nil {
 				c.NodeLabels = map[string]string{}

@@ -245,7 +245,8 @@ func TestHostileFields(t *testing.T) {
 		},
 		{"nfs", engine.Blocked, `spec.volumes[nfs].nfs.server: "-o,suid" is no host name or address`},
 		{"iscsi", engine.Blocked, "spec.volumes[iscsi].iscsi: volnode does not serve this source; it serves " +
-			"persistentVolumeClaim, csi, emptyDir, gitRepo, hostPath, image, nfs, secret, configMap, downwardAPI and projected"},
+			"persistentVolumeClaim, csi, emptyDir, gitRepo, hostPath, image, nfs, secret, configMap, downwardAPI, " +
+			"projected and flexVolume"},
 		{"object", engine.Blocked, `the name of the ConfigMap "../x" has characters outside`},
 		{"out", engine.Blocked, `spec.volumes[out].secret.items[0].path: "a/../../../etc/passwd" has an empty part`},
 		{"self", engine.Blocked, `spec.volumes[self].downwardAPI.items[0].path: "/etc/passwd" is not relative`},

@@ -52,6 +52,7 @@ rootDir: %s
 manifestDir: %s
 imageDir: %s
 gitRepoVolumes: [http]
+flexVolumeDir: %s
 mountNamespace: own
 socket: %s
 csi:
@@ -62,7 +63,8 @@ journalBytes: %s
 volumeStatsPeriod: %s
 metrics:
   address: %q
-`, NodeName, h.Root, h.Manifests, h.Images(), h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout,
+`, NodeName, h.Root, h.Manifests, h.Images(), h.FlexVolumes(), h.socket(),
+		h.Settings.CallTimeout, h.Settings.UnstageTimeout,
 		h.Settings.LateWindow,
 		h.Settings.JournalBytes, h.Settings.VolumeStats, h.Settings.Metrics)
 	require.NoError(h.T, os.WriteFile(h.Config, []byte(text), 0o600))

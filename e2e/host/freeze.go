@@ -46,8 +46,12 @@ func (h *Host) MountImage(name string) string {
 
 // BlankDisk attaches a loop device on which nothing is. It goes when the test ends.
 func (h *Host) BlankDisk(name string) (device string) {
+	return h.loop(filepath.Join(h.Dir, name+".img"))
+}
+
+// loop attaches a loop device over a file that it makes.
+func (h *Host) loop(image string) (device string) {
 	h.T.Helper()
-	image := filepath.Join(h.Dir, name+".img")
 	require.NoError(h.T, os.WriteFile(image, nil, 0o600))
 	require.NoError(h.T, os.Truncate(image, diskSize))
 	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()

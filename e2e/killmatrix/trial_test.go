@@ -42,7 +42,8 @@ const (
 	disk, diskUID     = "pod/default/disk", "3f0e1d5c-0000-4000-8000-000000000006"   // has a local volume
 	tools, toolsUID   = "pod/default/tools", "3f0e1d5c-0000-4000-8000-000000000007"  // has the files of an image
 	store, storeUID   = "pod/default/store", "3f0e1d5c-0000-4000-8000-000000000008"  // has a disk that was blank
-	code, codeUID     = "pod/default/code", "3f0e1d5c-0000-4000-8000-000000000009"   // has a clone of a repository
+	flexed, flexedUID = "pod/default/flexed", "3f0e1d5c-0000-4000-8000-000000000009" // has a FlexVolume
+	code, codeUID     = "pod/default/code", "3f0e1d5c-0000-4000-8000-00000000000a"   // has a clone of a repository
 	volume            = "vol-1"
 	group             = 2000 // of the files of cache, config and keys
 )
@@ -75,6 +76,7 @@ func node(t *testing.T) *host.Host {
 	t.Cleanup(server.Close)
 	server.Put("app", "v1", map[string]string{"src/first": "first\n", "src/last": "last\n"})
 	require.NoError(t, os.WriteFile(repositories(h)+".url", []byte(server.URL("app")), 0o600))
+	h.InstallFlex(flexDriver)
 	require.NoError(t, os.MkdirAll(h.VolumeData(volume), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.VolumeData(volume), "old"), []byte("written before\n"), 0o600))
 	return h
@@ -108,6 +110,7 @@ func applyPods(h *host.Host) {
 		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk")) +
 		"---\n" + host.Pod("tools", toolsUID, "bin", "image: {reference: 'tools:v1'}") +
 		"---\n" + host.Pod("store", storeUID, "device", host.Claim("device")) +
+		"---\n" + host.Pod("flexed", flexedUID, "data", "flexVolume: {driver: "+flexDriver+"}") +
 		"---\n" + host.InGroup(group, host.Pod("code", codeUID, "git",
 		"gitRepo: {repository: '"+repository(h)+"', revision: v1, directory: .}"))
 	if *more != "" {
@@ -118,7 +121,7 @@ func applyPods(h *host.Host) {
 
 // pods are those that must be ready.
 func pods() []string {
-	all := []string{web, cache, config, keys, disk, tools, store, code}
+	all := []string{web, cache, config, keys, disk, tools, store, flexed, code}
 	if *more != "" {
 		all = append(all, other)
 	}
@@ -145,6 +148,12 @@ func device(h *host.Host) string { return filepath.Join(h.Dir, "device") }
 
 func stored(h *host.Host) string {
 	return filepath.Join(h.Root, "pods", storeUID, "volumes", "kubernetes.io~local-volume", "device")
+}
+
+const flexDriver = "example.com/fs"
+
+func flexMounted(h *host.Host) string {
+	return filepath.Join(h.Root, "pods", flexedUID, "volumes", "example.com~fs", "data")
 }
 
 func unpacked(h *host.Host) string {
@@ -397,6 +406,7 @@ func recovers(h *host.Host, p phase) {
 			write(h)
 		}
 		requireContent(h.T, filepath.Join(target(h), "old"), "written before\n")
+		require.True(h.T, h.MountedAt(flexMounted(h)))
 		requireContent(h.T, filepath.Join(unpacked(h), "bin/first"), "first\n")
 		requireContent(h.T, filepath.Join(unpacked(h), "bin/last"), "last\n")
 		requireContent(h.T, filepath.Join(cloned(h), "src/first"), "first\n")
@@ -407,6 +417,7 @@ func recovers(h *host.Host, p phase) {
 	}
 	h.Wait("all", "gone")
 	require.Empty(h.T, h.Leftovers())
+	require.Empty(h.T, h.FlexHolds(filepath.Join(h.FlexVolumes(), "example.com~fs")))
 	status := h.Status()
 	require.Zero(h.T, status.Journal.Records)
 	require.Empty(h.T, status.Rungs)

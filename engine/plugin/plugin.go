@@ -73,6 +73,8 @@ type Volume struct {
 	RepositorySchemes []string
 	// HasTokens: somebody makes tokens of service accounts.
 	HasTokens bool
+	// ServesFlex: the operator has said where the FlexVolume drivers are.
+	ServesFlex bool
 	// IsComplete: every source has said all that it knows, so what is not known is not there.
 	IsComplete bool
 	// Registered names the drivers that are registered, sorted, for the problem that says that this one is not.

@@ -88,6 +88,27 @@ func (v Volume) Group() (string, *Problem) {
 	return strconv.FormatInt(*c.FSGroup, 10), nil
 }
 
+// groupAnnotation names the group that containers need for a PersistentVolume.
+const groupAnnotation = "pv.beta.kubernetes.io/gid"
+
+// GroupOf is the group that containers need for a PersistentVolume, nil for none.
+func GroupOf(pv *corev1.PersistentVolume) *int64 {
+	group, err := strconv.ParseInt(pv.Annotations[groupAnnotation], 10, 32)
+	if err != nil || group < 0 {
+		return nil
+	}
+	return &group
+}
+
+// HasGroup checks the group that containers need for the volume.
+func (v Volume) HasGroup() *Problem {
+	if is := v.PV.Annotations[groupAnnotation]; is != "" && GroupOf(v.PV) == nil {
+		return Problemf(v.PVField("metadata.annotations["+groupAnnotation+"]"),
+			"%q is no group; give a number from 0 to %d, or remove the annotation", is, math.MaxInt32)
+	}
+	return nil
+}
+
 // WantsContext is the SELinux part of [Volume.WantsOwnership].
 func (v Volume) WantsContext() *Problem {
 	message := "volume %q would need this SELinux context, but volnode does not set it; remove seLinuxOptions"

@@ -33,6 +33,9 @@ type Source struct {
 	// Scan begins the part of a start that finds what earlier runs have left of this source; nil if nothing can be
 	// left.
 	Scan func() Scan
+	// ScanOf begins the part that looks at the directories of one name below pods, of which no source has a Scan: a source
+	// may have directories of many names. nil if it does not know the name, or if the source has none.
+	ScanOf func(directory string) Scan
 }
 
 // Directory is the name of the source in the layout below a pod: "kubernetes.io~empty-dir".

@@ -56,6 +56,9 @@ func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 	if problem := bound(v); problem != nil {
 		return problem
 	}
+	if problem := v.HasGroup(); problem != nil {
+		return problem
+	}
 	if problem := p.translate(v); problem != nil {
 		return problem
 	}

@@ -31,10 +31,11 @@ type Input struct {
 	Attachment func(name string) *storagev1.VolumeAttachment
 	// Held finds what is known of a Secret or a ConfigMap.
 	Held func(kind, namespace, name string) *hal.Content
-	// RepositorySchemes, HasTokens and IsComplete: see [plugin.Volume].
+	// RepositorySchemes, HasTokens, IsComplete and ServesFlex: see [plugin.Volume].
 	RepositorySchemes []string
 	HasTokens         bool
 	IsComplete        bool
+	ServesFlex        bool
 	Driver            func(driver string) *plugin.DriverFacts // nil until it is registered
 	Config            func(driver string) plugin.DriverConfig
 	// Registered names the drivers that are registered, sorted.
@@ -163,7 +164,7 @@ func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	v := plugin.Volume{
 		Root: p.Root, NodeName: p.NodeName, Run: p.Run, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
 		Registered: p.Registered, IsComplete: p.IsComplete, Contents: p,
-		RepositorySchemes: p.RepositorySchemes, HasTokens: p.HasTokens,
+		HasTokens: p.HasTokens, ServesFlex: p.ServesFlex, RepositorySchemes: p.RepositorySchemes,
 	}
 	result := Volume{Name: spec.Name, Problem: u.problem}
 	if result.Problem == nil {

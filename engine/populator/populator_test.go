@@ -22,11 +22,12 @@ import (
 
 // objects is what a test file has put up.
 type objects struct {
-	claims  map[string]*corev1.PersistentVolumeClaim
-	volumes map[string]*corev1.PersistentVolume
-	drivers map[string]*storagev1.CSIDriver
-	facts   map[string]*plugin.DriverFacts
-	config  plugin.DriverConfig
+	claims     map[string]*corev1.PersistentVolumeClaim
+	volumes    map[string]*corev1.PersistentVolume
+	drivers    map[string]*storagev1.CSIDriver
+	facts      map[string]*plugin.DriverFacts
+	config     plugin.DriverConfig
+	servesFlex bool
 }
 
 func (o *objects) add(t *testing.T, text string) {
@@ -54,8 +55,8 @@ func (o *objects) add(t *testing.T, text string) {
 
 func (o *objects) input(pod *corev1.Pod) Input {
 	in := Input{
-		Sources: kinds.All(),
-		Root:    "/r", NodeName: "node1", Pod: pod, NodeLabels: map[string]string{"zone": "b", "rack": "7"},
+		Sources: kinds.All(), ServesFlex: o.servesFlex,
+		Root: "/r", NodeName: "node1", Pod: pod, NodeLabels: map[string]string{"zone": "b", "rack": "7"},
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Held:       func(string, string, string) *hal.Content { return nil },
@@ -110,7 +111,8 @@ func printRung(b *strings.Builder, r core.Rung) {
 }
 
 // Commands: objects adds or replaces objects; driver name=… [stage] [snmw] [gone] registers a driver; config [acts]
-// [withoutmount]; pod populates a pod, with full in full. In a pod, $c stands for a container that mounts volume v.
+// [withoutmount] [flex]; pod populates a pod, with full in full. In a pod, $c stands for a container that mounts volume
+// v.
 func TestPopulate(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, file string) {
 		o := &objects{
@@ -137,6 +139,7 @@ func TestPopulate(t *testing.T) {
 				}
 			case "config":
 				o.config.ActsAfterReply, o.config.PublishesWithoutMount = d.HasArg("acts"), d.HasArg("withoutmount")
+				o.servesFlex = d.HasArg("flex")
 			case "pod":
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "uid-1"}}
 				text := strings.ReplaceAll(d.Input, "$c",

@@ -37,12 +37,14 @@ type disk struct {
 //
 //	mkdir P [MODE]      rm P        rmtree P [LIMIT]          mv P Q      ls P        stat P        chain P DEPTH
 //	write P DATA [MODE] writeat P OFFSET DATA    alloc P SIZE [MODE]      read P [LIMIT]   sync P
-//	mount TYPE P [SOURCE] [flag,flag] [key=value,key]         bind S P [ro]
+//	mount TYPE P [SOURCE|disk:NAME] [flag,flag] [key=value,key]         bind S P [ro]
 //	umount P [bottom|wrong]         at P         table       within P
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //	symlink TARGET P    readlink P               chown P [UID] [GID]         chmod P [MODE]     count P
 //	image NAME [FILE TEXT]…  damage NAME         unpack NAME P
 //	repository NAME TAG|- [FILE TEXT]…           clone NAME|URL TAG|- P [BELOW] [GROUP]
+//	driver NAME MANNER       undriver NAME       flexinit NAME
+//	flexmount NAME P [key=value]…                flexunmount NAME P
 //	disk NAME blank|junk|TYPE [UUID]             probe|identify NAME|P format NAME TYPE UUID [begun|other]
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it

@@ -18,6 +18,7 @@ type numbering struct {
 	ids     map[hal.MountID]int
 	devices map[hal.Device]int
 	inodes  map[inode]int
+	disks   map[string]string // by path, their names in the script
 
 	lastDevice, lastInode, lastID int
 }
@@ -32,7 +33,7 @@ type inode struct {
 func (n *numbering) learn(r *run) {
 	*n = numbering{
 		dir: r.world.Dir(), ids: map[hal.MountID]int{}, devices: map[hal.Device]int{},
-		inodes: map[inode]int{},
+		inodes: map[inode]int{}, disks: map[string]string{},
 	}
 	table, err := r.host.Mounts.Table(hal.Call{})
 	if err != nil {
@@ -107,7 +108,11 @@ func (n *numbering) mount(m hal.Mount) string {
 		}
 	} else {
 		device = fmt.Sprintf("d%d", n.device(m.Device))
-		kind = fmt.Sprintf("%s(%s)", m.FSType, m.Source)
+		source := m.Source
+		if disk, is := n.disks[source]; is {
+			source = "disk " + disk
+		}
+		kind = fmt.Sprintf("%s(%s)", m.FSType, source)
 	}
 	id := n.id(m.ID) // before the parent's: a line's own number is first
 	line := fmt.Sprintf("%s on %s parent %s root %s of %s %s", id, n.path(m.Path), n.id(m.Parent), root, device, kind)

@@ -16,7 +16,7 @@ import (
 
 type verb func(r *run, a args) (data []string, err error)
 
-var verbs = collect(treeVerbs, fileVerbs, mountVerbs, hostVerbs)
+var verbs = collect(treeVerbs, fileVerbs, mountVerbs, hostVerbs, flexVerbs)
 
 func collect(tables ...map[string]verb) map[string]verb {
 	all := map[string]verb{}
@@ -106,6 +106,9 @@ var fileVerbs = map[string]verb{
 var mountVerbs = map[string]verb{
 	"mount": func(r *run, a args) ([]string, error) {
 		m := hal.NewMount{FSType: a[0], Target: r.path(a[1]), Source: a.at(2)}
+		if name, is := strings.CutPrefix(m.Source, "disk:"); is {
+			m.Source = r.disks[name].path
+		}
 		if a.at(3) != "" {
 			m.Flags = strings.Split(a.at(3), ",")
 		}
@@ -276,6 +279,7 @@ var hostVerbs = map[string]verb{
 			uuid = a[2]
 		}
 		r.disks[a[0]] = &disk{path: r.world.PutDisk(a[0], a[1], uuid)}
+		r.names.disks[r.disks[a[0]].path] = a[0]
 		return nil, nil
 	},
 	"probe": func(r *run, a args) ([]string, error) {
@@ -298,9 +302,10 @@ var hostVerbs = map[string]verb{
 		}
 		is, err := r.host.Blocks.Identify(r.call(), d.path)
 		for tries := 0; hal.Is(err, syscall.EAGAIN) && tries < 10000; tries++ { // as of cached
-			if _, err = r.host.Blocks.Probe(r.call(), d.path); err == nil {
-				is, err = r.host.Blocks.Identify(r.call(), d.path)
+			if _, no := r.host.Blocks.Probe(r.call(), d.path); no != nil {
+				return nil, no // not every filesystem caches that a name is missing
 			}
+			is, err = r.host.Blocks.Identify(r.call(), d.path)
 		}
 		if err != nil {
 			return nil, err

@@ -20,6 +20,11 @@ type World interface {
 	// PutRepository puts the next revision of a repository on a server, which is not this node, and returns its URL. A tag
 	// names the revision, too, unless revision is "". files has the content of each file by its path in it.
 	PutRepository(name, revision string, files map[string]string) (url string)
+	// InstallFlex installs a FlexVolume driver that mounts filesystems in memory. manner is "polite", or says how it
+	// behaves: "attaches", "gives", "no-unmount", "no-mount", "unsafe", "fails", "fails-late", "lies" or "garbles".
+	InstallFlex(name, manner string)
+	// RemoveFlexDriver removes a driver, and reports whether there was one.
+	RemoveFlexDriver(name string) bool
 	// PutDisk gives the node a disk, and returns its path. It holds "blank", "junk" that nobody knows, or a filesystem of
 	// that type with that UUID.
 	PutDisk(name, holds, uuid string) (path string)

@@ -57,14 +57,14 @@ func identify(path string) (is hal.BlockDevice, err error) {
 		return is, err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st); err != nil {
 		return is, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFBLK {
 		return is, syscall.ENOTBLK
 	}
-	is.Device = deviceOf(st.Rdev)
+	is.Device = hal.Device{Major: st.Rdev_major, Minor: st.Rdev_minor}
 	dir, err := filepath.EvalSymlinks("/sys/dev/block/" + is.Device.String())
 	if errors.Is(err, syscall.ENOENT) {
 		return is, syscall.ENXIO
@@ -80,10 +80,6 @@ func identify(path string) (is hal.BlockDevice, err error) {
 		}
 	}
 	return is, nil
-}
-
-func deviceOf(number uint64) hal.Device {
-	return hal.Device{Major: unix.Major(number), Minor: unix.Minor(number)}
 }
 
 func (b *blocks) Format(c hal.Call, f hal.NewFilesystem) error {
@@ -135,7 +131,7 @@ func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
 	if err := unix.Fstat(int(device.Fd()), &st); err != nil {
 		return is, err
 	}
-	is.Device = deviceOf(st.Rdev)
+	is.Device = hal.Device{Major: unix.Major(st.Rdev), Minor: unix.Minor(st.Rdev)}
 	var size uint64
 	if err := ask(device, blkGetSize64, &size); err != nil {
 		return is, err

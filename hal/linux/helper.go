@@ -30,6 +30,7 @@ type request struct {
 	Probe   *string // the path
 	Format  *hal.NewFilesystem
 	Clone   *cloneRequest
+	Flex    *flexRequest
 }
 
 type unmountRequest struct {
@@ -54,6 +55,9 @@ type response struct {
 	Found   hal.HostFile
 	Usage   hal.Usage
 	Block   hal.BlockDevice
+
+	Answered bool // a driver has said so
+	Flex     hal.FlexCapabilities
 }
 
 // help runs req in a helper child and waits until it is reaped. A call of class helper kills the child at its deadline;
@@ -73,7 +77,9 @@ func (h *Host) help(c hal.Call, class hal.Class, op, object string, req request)
 	}
 	var kill *time.Timer
 	if class == hal.ClassHelper && c.Deadline != 0 {
-		kill = time.AfterFunc(c.Deadline.Sub(h.runtime.Now()), func() { _ = cmd.Process.Kill() })
+		kill = time.AfterFunc(c.Deadline.Sub(h.runtime.Now()), func() {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // with what it has started
+		})
 	}
 	waited := cmd.Wait()
 	h.children.ended(cmd)

@@ -86,6 +86,8 @@ func perform(req request) response {
 	case req.Clone != nil:
 		outcome, err := clone(*req.Clone)
 		return answer(err, outcome)
+	case req.Flex != nil:
+		return callFlex(*req.Flex)
 	case req.Usage != nil:
 		var st unix.Statfs_t
 		resp := answer(unix.Statfs(*req.Usage, &st), hal.NotDone)

@@ -28,6 +28,8 @@ type Options struct {
 	// ImageDir is where the OCI images lie that pods may have volumes of, as image layouts at any depth; "" for
 	// nowhere.
 	ImageDir string
+	// FlexVolumeDir is where the FlexVolume drivers are; "" for nowhere.
+	FlexVolumeDir string
 	// MachineIDFile holds the machine's id. Default /etc/machine-id.
 	MachineIDFile string
 	// LateWindow is how long after its deadline an RPC with Call.Late may still be answered. Default 120 s.
@@ -136,7 +138,7 @@ func makeDurably(dir string) error {
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h},
-		Files: &files{h}, HostPaths: &hostPaths{h}, Images: &images{h},
+		Files: &files{h}, HostPaths: &hostPaths{h}, Images: &images{h}, Flex: &flex{h},
 		Repositories: &repositories{h}, Blocks: &blocks{h},
 		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)},
 		Drivers: h.drivers, Watches: h.watches,

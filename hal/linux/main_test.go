@@ -17,7 +17,7 @@ import (
 // roles are what this test program does when a test starts it as another process.
 var roles = map[string]func(args []string){
 	"agent": agentRole, "driver": driverRole, "remover": removerRole,
-	"short": shortRole,
+	"short": shortRole, "flex": flexRole,
 }
 
 func TestMain(m *testing.M) {

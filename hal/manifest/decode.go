@@ -32,9 +32,12 @@ type object struct {
 	sum   [sha256.Size]byte
 	where string // in its file
 	file  string // of the manifest that it counts in
-	// wasKept: an earlier run kept it, and no manifest has it since.
-	wasKept bool
+	// keptIn is the directory in which it is kept though no manifest has it; zero while one has it.
+	keptIn dirID
 }
+
+// isElsewhere: it was kept in another directory than in.
+func (o object) isElsewhere(in dirID) bool { return o.keptIn != dirID{} && !o.keptIn.is(in) }
 
 func (o object) isSecret() bool { return o.id.Kind == hal.SecretKind }
 

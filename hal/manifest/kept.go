@@ -50,7 +50,7 @@ func (r reader) loadKept(s *state) error {
 		r.reportOwn(s, kept, err)
 	}
 	for i := range c.objects {
-		c.objects[i].wasKept = true
+		c.objects[i].keptIn = s.ledger.keptIn
 		s.objects.set(c.objects[i].id, c.objects[i])
 	}
 	s.kept, s.wrote = c.objects, c.objects

@@ -69,8 +69,10 @@ type ledgerLine struct {
 	// LostRecord: the record of what earlier runs knew is lost, or a part of it. Each line repeats it.
 	LostRecord bool `json:"blind,omitempty"`
 	// Kept is how many objects the file of kept objects has at least. Each line repeats it.
-	Kept  int              `json:"kept,omitempty"`
-	Files map[string]entry `json:"files"`
+	Kept int `json:"kept,omitempty"`
+	// KeptIn is the directory in which they are kept; of several, one that is not there. Each line repeats it.
+	KeptIn dirID            `json:"keptIn,omitzero"`
+	Files  map[string]entry `json:"files"`
 	// in a further line: files of lines before that do not count any more
 	Gone []string `json:"gone,omitempty"`
 }
@@ -83,6 +85,7 @@ type book struct {
 	lines      layer[string, entry]
 	lostRecord bool
 	kept       int
+	keptIn     dirID
 	// first is how long its first line is, size how long all is. size is 0 if nothing may be appended.
 	first, size int64
 	is          hal.Info // its file, as the last write left it; zero if nobody could look
@@ -108,7 +111,7 @@ func bookOf(data []byte) book {
 		if at == 0 {
 			b.owner, b.key = l.Owner, string(l.Key)
 		}
-		b.isThere, b.lostRecord, b.kept = true, l.LostRecord, l.Kept
+		b.isThere, b.lostRecord, b.kept, b.keptIn = true, l.LostRecord, l.Kept, l.KeptIn
 		maps.Copy(b.lines.base, l.Files)
 		for _, name := range l.Gone {
 			delete(b.lines.base, name)
@@ -186,6 +189,28 @@ func (f file) entry() (line entry, isListed bool) {
 	return line, true
 }
 
+// keptIn is the directory in which objects are kept: another one than the present, if one is; zero if none is written
+// down.
+func (s state) keptIn() dirID {
+	for _, o := range s.elsewhere() {
+		return o.keptIn
+	}
+	if len(s.kept)+len(s.wrote) == 0 {
+		return dirID{}
+	}
+	return s.in
+}
+
+// elsewhere is what is kept for what was in another directory.
+func (s state) elsewhere() (all []object) {
+	for _, o := range s.kept {
+		if o.isElsewhere(s.in) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 func (e entry) is(o entry) bool {
 	return e.In == o.In && e.was() == o.was() && e.Stale == o.Stale && e.Bad == o.Bad && e.New == o.New &&
 		e.Pack == o.Pack && e.Sum == o.Sum && slices.Equal(e.Refused, o.Refused)
@@ -194,7 +219,9 @@ func (e entry) is(o entry) bool {
 // lists writes what counts now to the ledger, if the ledger does not list it yet.
 func (r reader) lists(f *finding) bool {
 	now := f.state.ledger
-	l := ledgerLine{LostRecord: f.state.lostRecord, Kept: len(f.state.kept), Files: map[string]entry{}}
+	l := ledgerLine{
+		LostRecord: f.state.lostRecord, Kept: len(f.state.kept), KeptIn: f.state.keptIn().kept(), Files: map[string]entry{},
+	}
 	for _, name := range f.state.due() {
 		this, isOurs := f.state.files.get(name)
 		line, isListed := this.entry()
@@ -206,7 +233,7 @@ func (r reader) lists(f *finding) bool {
 		}
 	}
 	isSame := len(l.Files)+len(l.Gone) == 0 && l.LostRecord == now.lostRecord && l.Kept == now.kept &&
-		now.owner == r.owner && now.key == f.state.key
+		l.KeptIn == now.keptIn && now.owner == r.owner && now.key == f.state.key
 	if now.isThere && isSame {
 		f.state.ledger.isLate = false
 		return true
@@ -228,7 +255,8 @@ func (r reader) lists(f *finding) bool {
 	for _, name := range l.Gone {
 		now.lines.drop(name)
 	}
-	now.isThere, now.isLate, now.lostRecord, now.kept = true, false, l.LostRecord, l.Kept
+	now.isThere, now.isLate, now.lostRecord = true, false, l.LostRecord
+	now.kept, now.keptIn = l.Kept, l.KeptIn
 	f.state.ledger = now
 	return true
 }

@@ -139,26 +139,53 @@ func TestAPodWhoseCopyIsLostMayBeInABadFile(t *testing.T) {
 }
 
 // A pod that was kept for a bad file is in a good one again. The agent dies before it has a copy of that, and the next
-// one starts before another directory, which says nothing of what is in the one before.
+// one starts before another directory, which says nothing of what is in the one before: whatever else is in either.
 func TestWhatWasKeptIsNotGoneInAnotherDirectory(t *testing.T) {
 	for _, at := range []string{"", cache + "/" + kept, cache + "/" + next, cache + "/" + ledger, cache + "/a.yaml"} {
-		w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
-		w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
-		require.NotContains(t, w.changes(), "-a/", at)
-		w.rm("bad.yaml").put("a.yaml", pod("a"))
-		w.crashAt = at
-		func() {
-			defer func() { _ = recover() }()
-			w.start()
-		}()
-		w.crashAt, w.born = "", 8
-		w.rm("a.yaml").rm("z.yaml").changes()
-		w.start().pass(30 * second)
-		require.Contains(t, w.changes(), "+a/", at)
-		require.NotContains(t, w.changes(), "-a/", at)
-		w.accepts()
-		w.pass(30 * second)
-		require.Contains(t, w.changes(), "-a/", at)
-		require.Empty(t, w.troubles(), at)
+		for _, others := range []string{"is in none", "is in the one before", "is in both"} {
+			t.Run(at+" another manifest "+others, func(t *testing.T) {
+				w := newWorld(t).put("a.yaml", pod("a"))
+				if others != "is in none" {
+					w.put("z.yaml", pod("z"))
+				}
+				w.start().put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+				require.NotContains(t, w.changes(), "-a/")
+				w.rm("bad.yaml").put("a.yaml", pod("a"))
+				w.crashAt = at
+				func() {
+					defer func() { _ = recover() }()
+					w.start()
+				}()
+				w.crashAt, w.born = "", 8
+				if w.rm("a.yaml"); others == "is in the one before" {
+					w.rm("z.yaml")
+				}
+				w.changes()
+				w.start().pass(30 * second)
+				require.Contains(t, w.changes(), "+a/")
+				w.start().pass(30 * second)
+				is := w.changes()
+				require.Contains(t, is, "+a/", "and the one after that")
+				require.NotContains(t, is, "-a/")
+				require.NotEmpty(t, w.accepts())
+				w.pass(30 * second)
+				require.Contains(t, w.changes(), "-a/")
+				require.Empty(t, w.troubles())
+				require.NotContains(t, w.start().pass(30*second).changes(), "+a/")
+			})
+		}
 	}
+}
+
+// A pod is kept for a file that does not count yet, and another directory comes in the place of the manifests.
+func TestWhatIsKeptIsNotGoneAsItsDirectoryIsCovered(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("bad.yaml", "kind: [").start()
+	w.rm("a.yaml").pass(3 * second)
+	require.True(t, w.troubles()["Pod default/a"].Held)
+	w.changes()
+	w.put("bad.yaml", pod("a"))
+	w.pass(second / 4)
+	w.born = 8
+	w.rm("bad.yaml").pass(30 * second)
+	require.NotContains(t, w.changes(), "-a/")
 }

@@ -152,7 +152,8 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 }
 
 // Accepted is a missing file whose removal counts from now on, and the pods that go with it, as namespace/name. Without
-// a file it is the uids of pods that no manifest names and of which something was left before this run.
+// a file it is the uids of pods that no manifest names and of which something was left before this run, or that are
+// kept for what was in another directory.
 type Accepted struct {
 	File string   `json:"file,omitempty"`
 	Pods []string `json:"pods,omitempty"`
@@ -170,19 +171,26 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	unnamed := slices.DeleteFunc(slices.Clone(c.state.unnamed), isPath)
 	// Nobody is asked once more, by uid, about what a missing file held, or keeps because its copy is lost.
 	going := slices.Clone(unnamed)
+	kept := c.state.elsewhere()
 	for _, name := range c.accepted.files {
 		for _, o := range slices.Concat(c.state.files.of(name).objects, c.state.kept) {
 			going = append(going, o.id.UID)
 		}
 	}
+	for _, o := range kept {
+		going = append(going, o.id.UID)
+		if o.id.Kind == "Pod" && !slices.Contains(unnamed, o.id.UID) {
+			unnamed = append(unnamed, o.id.UID)
+		}
+	}
 	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(going, uid) })
-	if len(c.accepted.files)+len(unnamed) > 0 {
+	if len(c.accepted.files)+len(unnamed)+len(kept) > 0 {
 		c.plan(0)
 	}
 	for _, name := range c.accepted.files {
 		all = append(all, Accepted{name, c.state.files.of(name).pods()})
 	}
-	if len(unnamed) > 0 {
+	if len(unnamed)+len(kept) > 0 {
 		all = append(all, Accepted{Pods: unnamed})
 	}
 	switch {

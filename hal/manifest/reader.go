@@ -185,7 +185,8 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		this := f.state.files.of(name)
 		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.lostRecord && !this.known)
 	}
-	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown, left: r.left}, f.state.unresolved())
+	accepts := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in)
+	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown, left: r.left, accepts: accepts}, f.state.unresolved())
 	f.state.lostRecord = f.state.lostRecord || r.losesPod(f)
 	isUnknown = isUnknown || f.state.lostRecord && f.state.isUndecided()
 	f.state.served = true

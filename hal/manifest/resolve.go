@@ -18,6 +18,7 @@ type resolver struct {
 	state     *state
 	names     []string // of the files, sorted
 	starts    bool     // the files are the copies of the last run
+	accepts   bool     // a person takes this directory for the one before
 	left      []string // uids of pods of before this run
 	keepAll   bool     // what no file has any more may be in one whose former content is not known
 	objects   map[id]object
@@ -271,8 +272,12 @@ func (r *resolver) keep(before map[id]object) {
 		if why == "" {
 			continue
 		}
-		r.objects[key] = before[key]
-		r.kept = append(r.kept, before[key])
+		o := before[key]
+		if !r.starts && !r.isElsewhere(o) {
+			o.keptIn = r.state.in
+		}
+		r.objects[key] = o
+		r.kept = append(r.kept, o)
 		if key.Kind == "Pod" && why != quietly {
 			r.troubles = append(r.troubles, hal.Trouble{
 				Where: key.String(), Held: true,
@@ -343,9 +348,9 @@ func (r *resolver) reason(key id) string {
 				" may hold it and is bad: correct or remove that file"
 		}
 	}
-	if r.state.objects.base[key].wasKept && r.isElsewhere() {
-		return "volnode keeps it: an earlier run kept it, and the directory is another one than then, which says " +
-			"nothing of it: restore the one before, or " + acceptIt
+	if r.isElsewhere(r.state.objects.base[key]) {
+		return "volnode keeps it: no manifest had it, and it was not gone, as another directory came in the place of the " +
+			"manifests, which says nothing of it: restore the one before, or " + acceptIt
 	}
 	if r.keepAll && !isTaken {
 		for _, name := range r.bad {
@@ -359,10 +364,8 @@ func (r *resolver) reason(key id) string {
 	return ""
 }
 
-// isElsewhere reports whether files are missing because this is another directory than theirs.
-func (r *resolver) isElsewhere() bool {
-	return slices.ContainsFunc(r.bad, func(name string) bool { return r.state.files.of(name).missing })
-}
+// isElsewhere reports whether an object is kept for what was in another directory.
+func (r *resolver) isElsewhere(o object) bool { return !r.accepts && o.isElsewhere(r.state.in) }
 
 // badLost is the path of the first lost file that is bad, "" if there is none.
 func (r *resolver) badLost() string {

@@ -56,7 +56,8 @@ func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) 
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h},
-		HostPaths: hostPaths{h}, Images: images{h}, Repositories: repositories{h}, Blocks: blocks{}, Children: children{},
+		HostPaths: hostPaths{h}, Images: images{h}, Flex: flexDrivers{}, Repositories: repositories{h}, Blocks: blocks{},
+		Children:     children{},
 		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h},
 		Cluster: cluster{h.objects}, Watches: watches{h},
 	}

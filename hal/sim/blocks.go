@@ -61,6 +61,9 @@ func (b *blockDevice) fill(holds, uuid string) {
 	b.holds, b.uuid, b.sb, b.begun = holds, uuid, nil, ""
 	if slices.Contains(filesystems, holds) {
 		b.sb = newSuperblock(hal.Device{Major: blockMajor, Minor: b.number}, holds, b.path)
+		if holds != "xfs" {
+			b.sb.root.attach(lostAndFound, b.sb.newNode(hal.TypeDirectory, 0o700))
+		}
 	}
 }
 
@@ -256,10 +259,10 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	switch {
 	case !slices.Contains(filesystems, f.FSType):
 		return syscall.EOPNOTSUPP
-	case is.Is() != f.Device:
-		return syscall.ENODEV
 	case w.isMounted(b), b.holds == HeldByDevice:
 		return syscall.EBUSY
+	case is.Is() != f.Device:
+		return syscall.ENODEV
 	case !is.IsBlank && !isBegun:
 		return syscall.EEXIST
 	}
@@ -274,13 +277,19 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	return 0
 }
 
+// lostAndFound is the directory that mke2fs(8) makes.
+const lostAndFound = "lost+found"
+
+// isOfPods: it is not of who made the filesystem.
+func isOfPods(n *node) bool { return n.name != lostAndFound }
+
 // lost is what is on a disk that a filesystem with that uuid is made on, but for parts of that filesystem; "" for
 // nothing.
 func (b *blockDevice) lost(uuid string) string {
 	switch {
 	case b.begun == uuid:
 		return ""
-	case b.sb != nil && b.uuid == uuid && len(b.sb.root.kids) == 0:
+	case b.sb != nil && b.uuid == uuid && !slices.ContainsFunc(b.sb.root.kids, isOfPods):
 		return ""
 	}
 	return b.holds

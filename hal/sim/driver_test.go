@@ -311,5 +311,9 @@ func useTheRest(w *sim.World) {
 	w.Go(func() {
 		_ = h.Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "nfs", Source: "s:/x", Target: root})
 		_ = h.HostPaths.Make(hal.Call{}, "/mnt/a/b", hal.TypeDirectory)
+		w.InstallFlex("example.com/fs", "polite")
+		w.MakeDir(root + "/flex")
+		_ = h.Flex.Mount(hal.Call{}, "example.com/fs", root+"/flex", nil)
+		_ = h.Flex.Unmount(hal.Call{}, "example.com/fs", root+"/flex")
 	})
 }

@@ -70,6 +70,8 @@ const (
 	EffectFormatted
 	// EffectGiven: what is at Path was given to a user and a group, or got another mode.
 	EffectGiven
+	// EffectDriven: a FlexVolume driver carries out a call: Driver, Method, Target, and as Message its options.
+	EffectDriven
 )
 
 var effectNames = [...]string{
@@ -78,7 +80,7 @@ var effectNames = [...]string{
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
-	"formatted", "given",
+	"formatted", "given", "driven",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.
@@ -111,8 +113,8 @@ type Effect struct {
 	Code     hal.Code
 	Text     string // of the error of EffectAnswered; see EffectFormatted
 	Late     bool   // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
-	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest, nil
-	// of all else. It is not changed.
+	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest; of
+	// EffectDriven, []hal.Option; nil of all else. It is not changed.
 	Message any
 	// Since when a helper that has hung was under way, of the world's clock; 0 of all else.
 	Since hal.Instant

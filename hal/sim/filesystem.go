@@ -46,8 +46,10 @@ type superblock struct {
 	source string
 	root   *node
 	inodes uint64
-	moves  uint64     // counts what may change the path of a node that has one
-	pages  *pageCache // nil where a power cut loses nothing, or everything
+	moves  uint64 // counts what may change the path of a node that has one
+	// readOnly: it is mounted read-only, by the first mount of it.
+	readOnly bool
+	pages    *pageCache // nil where a power cut loses nothing, or everything
 }
 
 // filesystem is all superblocks: what exists, mounted or not.

@@ -20,7 +20,8 @@ func (w *World) hostOf(inc *incarnation) hal.Host {
 	h := &host{w, inc}
 	return hal.Host{
 		Runtime: hostRuntime{h}, Machine: hostMachine{h}, Mounts: hostMounts{h}, Tree: hostTree{h}, Files: hostFiles{h},
-		HostPaths: hostPaths{h}, Images: hostImages{h}, Repositories: hostRepositories{h}, Blocks: hostBlocks{h},
+		HostPaths: hostPaths{h}, Images: hostImages{h}, Flex: hostFlex{h}, Repositories: hostRepositories{h},
+		Blocks:   hostBlocks{h},
 		Children: hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
 		CSIIdentity: hostIdentity{h},
 		CSINode:     hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Tokens: hostTokens{h},

@@ -117,7 +117,7 @@ func (k *call) create(path string, mode uint32) (*node, syscall.Errno) {
 		return nil, syscall.EISDIR
 	}
 	n := dir.n.child(name)
-	if n == nil && dir.m.readOnly {
+	if n == nil && dir.m.isReadOnly() {
 		return nil, syscall.EROFS
 	}
 	if n == nil {
@@ -133,7 +133,7 @@ func (k *call) create(path string, mode uint32) (*node, syscall.Errno) {
 		return nil, syscall.EISDIR
 	case at.n.file == nil:
 		return nil, syscall.ENXIO
-	case at.m.readOnly:
+	case at.m.isReadOnly():
 		return nil, syscall.EROFS
 	}
 	return at.n, 0
@@ -172,7 +172,7 @@ func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) e
 		return k.done(syscall.EISDIR)
 	case at.n != nil && at.n.file == nil:
 		return k.done(syscall.ENXIO)
-	case at.n != nil && at.m.readOnly:
+	case at.n != nil && at.m.isReadOnly():
 		return k.done(syscall.EROFS)
 	case at.n != nil && offset > at.n.file.size:
 		return k.done(syscall.ERANGE)

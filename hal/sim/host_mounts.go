@@ -174,18 +174,19 @@ func (m *mount) flag(flags []string) bool {
 
 // mountNew makes a superblock and attaches it.
 func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
-	sb, errno := t.w.fs.superblockFor(m)
-	if errno != 0 {
-		return errno
-	}
-	made := t.newMount(sb.root)
+	made := t.newMount(nil)
 	if !made.flag(m.Flags) {
 		return syscall.EINVAL
 	}
 	to, _, errno := t.w.walk(m.Target, walkNoLinks)
-	switch {
-	case errno != 0:
+	if errno != 0 {
 		return errno
+	}
+	sb, errno := t.w.fs.superblockFor(m)
+	if errno != 0 {
+		return errno
+	}
+	switch made.root = sb.root; {
 	case !to.n.isDir():
 		return syscall.EINVAL // move_mount(2)
 	case to.n.gone:
@@ -193,6 +194,16 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 	}
 	t.place(by, to, made)
 	return 0
+}
+
+// mountedBy are the types that a filesystem may be mounted as: one driver mounts ext2, ext3 and ext4 (ext4_fill_super).
+var mountedBy = map[string][]string{
+	"ext2": {"ext2", "ext4"}, "ext3": {"ext2", "ext3", "ext4"}, "ext4": {"ext4"}, "xfs": {"xfs"},
+}
+
+// isMountedAs: a filesystem that is mounted is mounted once more only as it is (fs/super.c, get_tree_bdev).
+func (sb *superblock) isMountedAs(m hal.NewMount) bool {
+	return sb.fsType == m.FSType && sb.readOnly == slices.Contains(m.Flags, "ro")
 }
 
 // superblockFor returns the filesystem that a mount(2) would attach.
@@ -227,9 +238,12 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 		return sb, 0
 	case "ext2", "ext3", "ext4", "xfs":
 		switch b, errno := f.w.blockAt(m.Source); {
-		case errno == 0 && b.sb == nil, errno == 0 && b.sb.fsType != m.FSType:
+		case errno == 0 && f.w.isMounted(b) && !b.sb.isMountedAs(m):
+			return nil, syscall.EBUSY
+		case errno == 0 && b.sb == nil, errno == 0 && !slices.Contains(mountedBy[b.holds], m.FSType):
 			return nil, syscall.EINVAL
 		case errno == 0:
+			b.sb.fsType, b.sb.readOnly = m.FSType, slices.Contains(m.Flags, "ro")
 			return b.sb, 0
 		}
 		for _, sb := range f.devices {

@@ -36,7 +36,7 @@ func (h hostTree) Mkdir(c hal.Call, path string, mode uint32) error {
 		return k.done(errno)
 	case name == "" || dir.n.child(name) != nil:
 		return k.done(syscall.EEXIST)
-	case dir.m.readOnly:
+	case dir.m.isReadOnly():
 		return k.done(syscall.EROFS)
 	}
 	n := dir.n.newChild(hal.TypeDirectory, mode&^modeSetID&0o7777|dir.n.mode&modeSetGID)
@@ -50,6 +50,16 @@ func (h hostTree) Mkdir(c hal.Call, path string, mode uint32) error {
 	return k.done(0)
 }
 
+// beneathToRemove is beneath for unlink(2) and rmdir(2), which look whether they may write before they look for the
+// name: in a directory that was removed there is none.
+func (w *World) beneathToRemove(path string, in hal.Inside) (dir location, name string, errno syscall.Errno) {
+	dir, name, errno = w.beneath(path, in)
+	if errno == syscall.ENOENT && name != "" && dir.m.isReadOnly() {
+		errno = syscall.EROFS
+	}
+	return dir, name, errno
+}
+
 func (h hostTree) Remove(c hal.Call, path string) error {
 	w := h.w
 	k := h.enter(callRemove, path, c, &w.menus.read)
@@ -57,7 +67,7 @@ func (h hostTree) Remove(c hal.Call, path string) error {
 	if !ok {
 		return k.done(errno)
 	}
-	dir, name, errno := w.beneath(path, c.Inside)
+	dir, name, errno := w.beneathToRemove(path, c.Inside)
 	switch {
 	case errno != 0:
 	case name == "":
@@ -81,7 +91,7 @@ func (h hostTree) RemoveTree(c hal.Call, path string, limit int) (more bool, err
 	if !ok {
 		return false, k.done(errno)
 	}
-	dir, name, errno := w.beneath(path, c.Inside)
+	dir, name, errno := w.beneathToRemove(path, c.Inside)
 	switch {
 	case limit < 1:
 		return false, k.done(syscall.EINVAL)
@@ -91,7 +101,7 @@ func (h hostTree) RemoveTree(c hal.Call, path string, limit int) (more bool, err
 		return false, k.done(errno)
 	case name == "":
 		return false, k.done(syscall.EBUSY)
-	case dir.m.readOnly:
+	case dir.m.isReadOnly():
 		return false, k.done(syscall.EROFS)
 	}
 	if k.crash == CrashAfter {
@@ -151,7 +161,7 @@ func (h hostTree) Chown(c hal.Call, path string, uid, gid int) error {
 	switch {
 	case errno != 0:
 		return k.done(errno)
-	case at.m.readOnly:
+	case at.m.isReadOnly():
 		return k.done(syscall.EROFS)
 	}
 	w.give(actor{call: &k}, at.n, path, at.n.ownedBy(uid, gid))
@@ -173,7 +183,7 @@ func (h hostTree) Chmod(c hal.Call, path string, mode uint32) error {
 		return k.done(errno)
 	case !at.n.isDir():
 		return k.done(syscall.ENOTDIR)
-	case at.m.readOnly:
+	case at.m.isReadOnly():
 		return k.done(syscall.EROFS)
 	}
 	w.give(actor{call: &k}, at.n, path, attributes{at.n.uid, at.n.gid, mode & 0o7777})
@@ -196,7 +206,7 @@ func (h hostTree) Symlink(c hal.Call, target, path string) error {
 	case errno != 0:
 	case name == "" || dir.n.child(name) != nil:
 		errno = syscall.EEXIST
-	case dir.m.readOnly:
+	case dir.m.isReadOnly():
 		errno = syscall.EROFS
 	}
 	if errno != 0 {

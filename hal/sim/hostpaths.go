@@ -270,7 +270,7 @@ func (w *World) makeOne(by actor, path string, t hal.FileType, mode uint32) sysc
 		return syscall.EEXIST
 	case dir.n.gone:
 		return syscall.ENOENT
-	case dir.m.readOnly:
+	case dir.m.isReadOnly():
 		return syscall.EROFS
 	case len(name) > nameMax:
 		return syscall.ENAMETOOLONG

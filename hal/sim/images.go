@@ -83,7 +83,7 @@ func (w *World) unpack(by actor, reference, dir string, part bool) syscall.Errno
 		return errno
 	case name == "" || parent.n.child(name) != nil:
 		return syscall.EEXIST
-	case parent.m.readOnly:
+	case parent.m.isReadOnly():
 		return syscall.EROFS
 	}
 	partial := gopath.Base(hal.Unpacking(dir))

@@ -63,6 +63,9 @@ func (t *mountTable) reset() {
 	}
 }
 
+// isReadOnly: nobody writes through it, as it is read-only itself or its filesystem is mounted so.
+func (m *mount) isReadOnly() bool { return m.readOnly || m.root.sb.readOnly }
+
 func (t *mountTable) newMount(root *node) *mount {
 	t.last++
 	return &mount{id: t.last, root: root, options: defaultOptions, shared: !t.w.config.Private}
@@ -214,7 +217,7 @@ func (m *mount) show() hal.Mount {
 	h := hal.Mount{
 		ID: m.id, Path: m.path, Root: m.showRoot(), Device: m.root.sb.dev, FSType: m.root.sb.fsType,
 		Source:   m.root.sb.source,
-		ReadOnly: m.readOnly, Options: m.options, Shared: m.shared,
+		ReadOnly: m.isReadOnly(), Options: m.options, Shared: m.shared,
 	}
 	if m.conn != nil {
 		h.Device, h.FSType = m.conn.dev, m.conn.fsType

@@ -37,7 +37,7 @@ func (w *World) link(by actor, dir location, name string, k *node) {
 func (w *World) unlink(by actor, dir location, name string) syscall.Errno {
 	k := dir.n.child(name)
 	switch {
-	case dir.m.readOnly:
+	case dir.m.isReadOnly():
 		return syscall.EROFS
 	case k == nil:
 		return syscall.ENOENT
@@ -61,7 +61,7 @@ func (w *World) rename(by actor, from location, name string, to location, newNam
 	switch {
 	case from.m != to.m:
 		return syscall.EXDEV
-	case from.m.readOnly:
+	case from.m.isReadOnly():
 		return syscall.EROFS
 	case k == nil:
 		return syscall.ENOENT

@@ -146,6 +146,12 @@ const (
 	DiskFails
 	// NoticeVague: a watch of the mount table, or of a directory, tells that it has changed, and not where.
 	NoticeVague
+	// DriverLies: a FlexVolume driver says Success and has done nothing.
+	DriverLies
+	// MountsElsewhere: it says Success and has mounted the volume somewhere else.
+	MountsElsewhere
+	// DriverGarbles: it does what it is asked for, and says what nobody understands.
+	DriverGarbles
 
 	numFaults
 )
@@ -162,7 +168,7 @@ var faultNames = [numFaults]string{
 	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
 	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared", "driver acts untold",
-	"disk fails", "notice vague",
+	"disk fails", "notice vague", "driver lies", "mounts elsewhere", "driver garbles",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -201,7 +207,7 @@ var uniform = [numFaults]uint32{
 	DriverHides: 2500, Stall: 8000,
 	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000,
 	DriverActsUntold: 3000,
-	DiskFails:        1500, NoticeVague: 8000,
+	DiskFails:        1500, NoticeVague: 8000, DriverLies: 2000, MountsElsewhere: 1500, DriverGarbles: 1500,
 }
 
 // Uniform has every fault at its usual rate.
@@ -297,6 +303,8 @@ type menus struct {
 	helper           menu
 	rpc              menu // CSI calls with effects
 	ask              menu // RPC without effects
+	flexMount        menu // how a FlexVolume driver behaves that is to mount
+	flexUnmount      menu // and to unmount
 	single           [numFaults]menu
 }
 
@@ -313,7 +321,9 @@ func (p *Profile) menus() *menus {
 		helper:    p.menuOf(1, Slow, FailNone, FailPart, FailFull, Hang),
 		rpc: p.menuOf(1, Slow, Refused, ErrorNone, ErrorPart, ErrorFull, Lost, Dropped, Late, Stalled, Doubled,
 			DriverCrash, Intercepted),
-		ask: p.menuOf(1, Slow, Refused, ErrorNone, Lost, DriverCrash),
+		ask:         p.menuOf(1, Slow, Refused, ErrorNone, Lost, DriverCrash),
+		flexMount:   p.menuOf(1, DriverLies, MountsElsewhere, DriverGarbles),
+		flexUnmount: p.menuOf(1, DriverLies, DriverGarbles),
 	}
 	for f := NoFault + 1; f < numFaults; f++ {
 		m.single[f] = p.menuOf(1, f)

@@ -321,7 +321,7 @@ func (w *World) Fill(path string, names int) syscall.Errno {
 		return errno
 	case !at.n.isDir():
 		return syscall.ENOTDIR
-	case at.m.readOnly:
+	case at.m.isReadOnly():
 		return syscall.EROFS
 	}
 	at.n.bulk += names
@@ -366,7 +366,7 @@ func (w *World) Symlink(target, path string) error {
 		return syscall.EEXIST
 	case dir.n.gone:
 		return syscall.ENOENT
-	case dir.m.readOnly:
+	case dir.m.isReadOnly():
 		return syscall.EROFS
 	}
 	k := dir.n.newChild(hal.TypeSymlink, 0o777)

@@ -40,7 +40,7 @@ func (v *View) file(name string, creating bool) (*node, syscall.Errno) {
 		return nil, v.at.m.conn.broken
 	case creating && v.at.m.conn != nil && v.at.m.conn.isReadOnly():
 		return nil, syscall.EROFS
-	case creating && v.at.m.readOnly:
+	case creating && v.at.m.isReadOnly():
 		return nil, syscall.EROFS
 	}
 	k := v.at.n.child(name)

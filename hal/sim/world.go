@@ -71,6 +71,7 @@ type World struct {
 	shares       []*share // that are no volume's
 	tokens       []Token
 	images       map[string]*image
+	flex         []*flexDriver
 	repositories map[string]*repository
 	blocks       []*blockDevice // disks of the node, in order of their numbers at first
 	sequences    uint64         // of disks so far
@@ -157,6 +158,7 @@ func (w *World) bootNode() {
 	w.makeDirs(w.base)
 	w.makeDevices()
 	w.plugsBlocks()
+	w.bootsFlex()
 	w.event("node.booted", string(w.boot.id))
 }
 

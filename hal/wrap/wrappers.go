@@ -319,6 +319,38 @@ func (w files) Sync(
 	})
 }
 
+type flexDrivers struct {
+	hal.FlexDrivers
+	around Around
+}
+
+func (w flexDrivers) Init(
+	c hal.Call, driver string,
+) (hal.FlexCapabilities, error) {
+	at := Site{"flex init", driver, hal.ClassHelper, false}
+	return get(w.around, at, c, func() (hal.FlexCapabilities, error) {
+		return w.FlexDrivers.Init(c, driver)
+	})
+}
+
+func (w flexDrivers) Mount(
+	c hal.Call, driver string, dir string, options []hal.Option,
+) error {
+	at := Site{"flex mount", driver + " " + dir, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.FlexDrivers.Mount(c, driver, dir, options)
+	})
+}
+
+func (w flexDrivers) Unmount(
+	c hal.Call, driver string, dir string,
+) error {
+	at := Site{"flex unmount", driver + " " + dir, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.FlexDrivers.Unmount(c, driver, dir)
+	})
+}
+
 type hostPaths struct {
 	hal.HostPaths
 	around Around

@@ -75,6 +75,9 @@ func Leftover(r *world.Run) string {
 			return "the publish of " + h.Volume + " at " + h.Path
 		}
 	}
+	for _, h := range r.W.FlexHolds() {
+		return "what the driver " + h.Driver + " holds for " + h.Dir
+	}
 	if what := judges.NamesLeft(r, func(dir string) bool { return judges.IsLitter(r, dir) }); what != "" {
 		return what
 	}

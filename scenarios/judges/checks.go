@@ -74,7 +74,7 @@ func Effect(r *world.Run, e sim.Effect) {
 	case sim.EffectDriverDown:
 		Delays(r, Lengthy)
 	case sim.EffectAgentStarted:
-		starts(r, r.W.Life(), startMost)
+		begins(r)
 		if r.Root.Forgotten {
 			Delays(r, Shortly) // what it finds without a record may be of a call that still acts
 		}

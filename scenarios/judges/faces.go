@@ -1,6 +1,7 @@
 package judges
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,8 +35,10 @@ type interview struct {
 type PodAnswers struct {
 	Uid               core.PodUID
 	Mounted, Possibly map[string]engine.MountedVolume
+	Groups            []int64
 	ready, Gone       error    // of waits
 	Named             []string // the volumes that its manifest names
+	own               []int64  // the supplemental groups that it names
 }
 
 // moment is how long a wait of an interview lasts.
@@ -56,10 +59,11 @@ func interviews(r *world.Run, m *engine.VolumeManager) (i interview, ok bool) {
 	}
 	before, err := m.Status(ctx)
 	note(err)
-	uids, named := []core.PodUID{stranger}, [][]string{nil}
+	all := []PodAnswers{{Uid: stranger}}
 	for _, p := range r.Pods {
-		uids, named = append(uids, p.Uid), append(named, names(p))
+		all = append(all, PodAnswers{Uid: p.Uid, Named: names(p), own: ownGroups(p)})
 	}
+	uids := make([]core.PodUID, len(all))
 	// A status can change and change back between two looks, and a wait may tell of that: then core has decided
 	// something.
 	isSteady, decided := true, r.Decisions
@@ -69,12 +73,13 @@ func interviews(r *world.Run, m *engine.VolumeManager) (i interview, ok bool) {
 		isSteady = isSteady && r.Decisions == decided && isAsBefore(&before, &s)
 		return err
 	}
-	for n, uid := range uids {
-		a := PodAnswers{Uid: uid, Named: named[n]}
-		a.ready = wait(m.WaitForAttachAndMount(r.W.Context(moment), uid))
-		a.Gone = wait(m.WaitForUnmount(r.W.Context(moment), uid))
-		i.pods = append(i.pods, a)
+	for n := range all {
+		a := &all[n]
+		uids[n] = a.Uid
+		a.ready = wait(m.WaitForAttachAndMount(r.W.Context(moment), a.Uid))
+		a.Gone = wait(m.WaitForUnmount(r.W.Context(moment), a.Uid))
 	}
+	i.pods = all
 	i.together = wait(m.WaitForAllPodsUnmount(r.W.Context(moment), uids))
 	i.nothing = wait(m.WaitForNothing(r.W.Context(moment)))
 	i.isSynced, err = m.ReconcilerStatesHasBeenSynced(ctx) // answered once the waits are forgotten
@@ -86,6 +91,8 @@ func interviews(r *world.Run, m *engine.VolumeManager) (i interview, ok bool) {
 	for k := range i.pods {
 		a := &i.pods[k]
 		a.Mounted, err = m.GetMountedVolumesForPod(ctx, a.Uid)
+		note(err)
+		a.Groups, err = m.GetExtraSupplementalGroupsForPod(ctx, a.Uid)
 		note(err)
 		a.Possibly, err = m.GetPossiblyMountedVolumesForPod(ctx, a.Uid)
 		_ = wait(err) // a record that is being written is no step
@@ -147,10 +154,7 @@ func AsksAround(r *world.Run) {
 // agrees is S35.
 func agrees(r *world.Run, i *interview) bool {
 	r.Judges("S35")
-	why := i.contradicts()
-	if why == "" {
-		why = disbelieves(r, i)
-	}
+	why := cmp.Or(i.contradicts(), disbelieves(r, i), misgroups(r, i))
 	if why != "" {
 		r.Fail("S35", "answers", "agent", "the engine's answers disagree: "+why)
 	}
@@ -212,6 +216,14 @@ func names(p *world.Pod) (names []string) {
 		names = append(names, p.Told.Spec.Volumes[i].Name)
 	}
 	return names
+}
+
+// ownGroups is the supplemental groups that the manifest of p names.
+func ownGroups(p *world.Pod) []int64 {
+	if p.Told == nil || p.Told.Spec.SecurityContext == nil {
+		return nil
+	}
+	return p.Told.Spec.SecurityContext.SupplementalGroups
 }
 
 // Contradicts compares the answers of one pod with its status, which is nil for one that is not in it.
@@ -298,6 +310,28 @@ func (a *PodAnswers) misleads(p *engine.PodStatus) string {
 		}
 		if len(e.Volumes) == 0 && slices.ContainsFunc(p.Volumes, isLeft) {
 			return fmt.Sprintf("a wait names no volume, and the status does: %v", err)
+		}
+	}
+	return ""
+}
+
+// misgroups compares the groups that containers are to have with the objects that the agent has heard of.
+func misgroups(r *world.Run, i *interview) string {
+	for k := range i.pods {
+		a := &i.pods[k]
+		var want []int64
+		at := slices.IndexFunc(i.status.Pods, func(p engine.PodStatus) bool { return p.UID == a.Uid })
+		for v := 0; at >= 0 && v < len(i.status.Pods[at].Volumes); v++ {
+			volume := &i.status.Pods[at].Volumes[v]
+			_, isUp := a.Mounted[volume.Name]
+			if group := r.Heard.GroupOf(volume.PV); isUp && group != 0 && !slices.Contains(a.own, group) {
+				want = append(want, group)
+			}
+		}
+		slices.Sort(want)
+		if want = slices.Compact(want); !slices.Equal(want, a.Groups) || at >= 0 &&
+			!slices.Equal(want, i.status.Pods[at].Groups) {
+			return fmt.Sprintf("pod %s needs the groups %v for its volumes, and is given %v", a.Uid, want, a.Groups)
 		}
 	}
 	return ""

@@ -203,6 +203,10 @@ func (p *parser) means(part string, words []string, at int) error {
 		if bad := hal.BadRevision(word); bad != "" {
 			return p.errorf("%q %s", word, bad)
 		}
+	case "PROGRAM":
+		if hal.FlexDirectory(word) == "" {
+			return p.errorf("%q is no FlexVolume driver; write it like example.com/fs", word)
+		}
 	case "PATH":
 		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
 			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)
@@ -230,6 +234,8 @@ func (p *parser) listed(part string) (is string, words []string) {
 		return "is nothing that a driver says of a volume", p.in.Healths
 	case "CONTENT":
 		return "is nothing that a disk can hold", p.in.Contents
+	case "MANNER":
+		return "is not how a FlexVolume driver behaves", p.in.Manners
 	default:
 		return "", nil
 	}

@@ -46,9 +46,17 @@ var faces = []Mutant{
 		"func(_ string, v core.View) bool { return v.State == core.Present })",
 	},
 	{
-		"a volume that is on its way down is mounted no more", "S35", "engine.VolumeManager.GetMountedVolumesForPod",
+		"a volume that is on its way down is mounted no more", "S35", "engine.questions.mountedOf",
 		"return !isLeft && v.State == core.Present &&",
 		`return !isLeft && v.State == core.Present && v.Desired == "wanted" &&`,
+	},
+	{
+		"a pod is given the groups of volumes that are not up", "S35, K:F9", "engine.questions.groupsOf",
+		":= q.mountedOf(uid)", ":= q.volumesOf(uid, func(string, core.View) bool { return true })",
+	},
+	{
+		"a pod is given the groups that it has", "S35, K:F9", "engine.questions.groupsOf",
+		"!slices.Contains(own, *is)", "!slices.Contains(own, -*is)",
 	},
 	{
 		"a volume is mounted read-only for nobody", "L15", "engine.questions.volumesOf",

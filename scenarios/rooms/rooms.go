@@ -5,6 +5,7 @@ package rooms
 import (
 	"github.com/volnode/volnode/scenarios/rooms/csi"
 	"github.com/volnode/volnode/scenarios/rooms/emptydir"
+	"github.com/volnode/volnode/scenarios/rooms/flex"
 	"github.com/volnode/volnode/scenarios/rooms/gitrepo"
 	"github.com/volnode/volnode/scenarios/rooms/hostpath"
 	"github.com/volnode/volnode/scenarios/rooms/image"
@@ -18,4 +19,5 @@ func init() {
 	world.Rooms = append(
 		[]*world.Room{csi.Room(), emptydir.Room(), gitrepo.Room(), hostpath.Room(), image.Room(), local.Room(), nfs.Room()},
 		projected.Rooms()...)
+	world.Rooms = append(world.Rooms, flex.Room())
 }

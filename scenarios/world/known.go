@@ -89,6 +89,15 @@ func (o *Objects) Claimed(pod *corev1.Pod, v *corev1.Volume) (*corev1.Persistent
 	return claim, o.volumes[claim.Spec.VolumeName]
 }
 
+// GroupOf is the group that containers need for a PersistentVolume of that name, 0 if it names none.
+func (o *Objects) GroupOf(volume string) int64 {
+	if v := o.volumes[volume]; v != nil {
+		group, _ := strconv.ParseInt(v.Annotations[GroupAnnotation], 10, 64)
+		return group
+	}
+	return 0
+}
+
 // identity names what the claims of a pod stand for, one line for each.
 func (o *Objects) identity(pod *corev1.Pod) string {
 	var b strings.Builder

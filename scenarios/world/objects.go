@@ -176,6 +176,12 @@ func (v Version) Means(i int) HuntVolume {
 	return is
 }
 
+// GroupAnnotation of a PersistentVolume names the group that containers need for it.
+const GroupAnnotation = "pv.beta.kubernetes.io/gid"
+
+// firstGroup is that of the first volume. Some pods have it already.
+const firstGroup = 5000
+
 // PersistentVolume is a volume's object, in one of its versions.
 func PersistentVolume(i int, is Version) *corev1.PersistentVolume {
 	v := is.Means(i)
@@ -207,6 +213,8 @@ func PersistentVolume(i int, is Version) *corev1.PersistentVolume {
 	}
 	if i%2 == 1 {
 		pv.Spec.MountOptions = []string{"noatime"}
+	} else {
+		pv.Annotations = map[string]string{GroupAnnotation: strconv.Itoa(firstGroup + i + int(is.Edits))}
 	}
 	if is.Edits > 0 {
 		pv.Spec.MountOptions = append(pv.Spec.MountOptions, fmt.Sprintf("commit=%d", is.Edits))
@@ -330,12 +338,16 @@ func (s *Shape) podObject() *corev1.Pod {
 		},
 		Spec: corev1.PodSpec{
 			NodeName: lang.NodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.Index),
-			Containers: []corev1.Container{{Name: "app", Image: "app"}},
+			Containers:      []corev1.Container{{Name: "app", Image: "app"}},
+			SecurityContext: &corev1.PodSecurityContext{},
 		},
+	}
+	if s.Index%2 == 1 {
+		p.Spec.SecurityContext.SupplementalGroups = []int64{firstGroup}
 	}
 	if s.Group != 0 {
 		group := int64(s.Group)
-		p.Spec.SecurityContext = &corev1.PodSecurityContext{FSGroup: &group}
+		p.Spec.SecurityContext.FSGroup = &group
 	}
 	if s.User != 0 {
 		user := int64(s.User)

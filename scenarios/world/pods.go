@@ -50,17 +50,18 @@ type Use struct {
 	Name           string
 	Room           *Room // of its source; nil if that is not known
 	Path           string
-	Driver, Volume string // of a CSI volume
-	Spec           string // the name after which its paths are called
-	Share          string // what the host has mounted from a server, on which it lies; "" if it lies elsewhere
-	Image          string // the reference of an image
-	Disk           string // the PersistentVolume of a disk of the node with a filesystem of its own
-	Memory         bool   // an emptyDir in memory
-	ReadOnly       bool   // of a CSI volume
-	Bare           bool   // of a CSI volume whose driver mounts nothing, and is configured so
-	Raw            bool   // a block device
-	Ephemeral      bool   // an inline volume
-	Exempt         bool   // nothing is looked for
+	Driver, Volume string            // of a CSI volume
+	Spec           string            // the name after which its paths are called
+	Share          string            // what the host has mounted from a server, on which it lies; "" if it lies elsewhere
+	Image          string            // the reference of an image
+	Told           map[string]string // what the driver of a FlexVolume is to be told of it
+	Disk           string            // the PersistentVolume of a disk of the node with a filesystem of its own
+	Memory         bool              // an emptyDir in memory
+	ReadOnly       bool              // of a CSI volume
+	Bare           bool              // of a CSI volume whose driver mounts nothing, and is configured so
+	Raw            bool              // a block device
+	Ephemeral      bool              // an inline volume
+	Exempt         bool              // nothing is looked for
 }
 
 // Thing names what a use is of among all volumes that pods can share, as core does: of a CSI volume driver^handle.

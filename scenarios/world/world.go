@@ -141,6 +141,8 @@ type Run struct {
 	IsKnown      func() bool         // asked after each event whether the rest of the run is known; nil for nobody
 	IsOver       bool                // it is
 	Told         uint32              // the last life that has said how its start ended
+	Tries        int                 // how many starts have ended, or failed
+	Slowed       int                 // calls of a start that were slow
 	Measured     map[hal.Key]Measure // who was asked how full a volume is, by the rung at its top
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/engine/plugin/flex"
 	"github.com/volnode/volnode/engine/plugin/gitrepo"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/engine/plugin/image"
@@ -24,12 +25,13 @@ import (
 // Table is the volume sources that an engine serves.
 type Table []plugin.Source
 
-// All is the sources of volnode.
+// All is the sources of volnode. The last one serves what no other does.
 func All() Table {
-	return append(
+	all := append(
 		Table{
 			csi.Source(), emptydir.Source(), gitrepo.Source(), hostpath.Source(), image.Source(), local.Source(), nfs.Source(),
 		}, projected.Sources()...)
+	return append(all, flex.Source())
 }
 
 // Names lists the fields of a pod's volume that the table serves, as a sentence does: "a, b and c".
@@ -226,7 +228,14 @@ func (t Table) Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (plugi
 	}
 	for _, pod := range s.Directories(plugin.PodsDir(root), pods) {
 		s.Pod(pod, func(e plugin.Entry) {
-			if scan := of[e.Source]; scan != nil {
+			scan := of[e.Source]
+			if scan == nil {
+				if scan = t.scanOf(e.Source); scan != nil {
+					of[e.Source] = scan
+					s.Found.Scans = append(s.Found.Scans, scan)
+				}
+			}
+			if scan != nil {
 				scan.Entry(s, e.Pod, e.Name)
 			} else {
 				s.Found.Unserved = append(s.Found.Unserved, e)
@@ -239,6 +248,19 @@ func (t Table) Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (plugi
 		}
 	}
 	return s.Found, s.Err
+}
+
+// scanOf is the scan of a directory's name that is no source's own, nil if no source knows it.
+func (t Table) scanOf(directory string) plugin.Scan {
+	for i := range t {
+		if t[i].ScanOf == nil {
+			continue
+		}
+		if scan := t[i].ScanOf(directory); scan != nil {
+			return scan
+		}
+	}
+	return nil
 }
 
 // Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged,

@@ -36,7 +36,9 @@ func Linux() haltest.World {
 	check(unix.Mount("conform", disk, "tmpfs", 0, "mode=0755"))
 	dir := filepath.Join(disk, "root")
 	check(os.Mkdir(dir, 0o755))
-	h := must(linux.New(linux.Options{RootDir: dir, ImageDir: filepath.Join(disk, "images")}))
+	h := must(linux.New(linux.Options{
+		RootDir: dir, ImageDir: filepath.Join(disk, "images"), FlexVolumeDir: filepath.Join(disk, "flex"),
+	}))
 	ctx, stop := context.WithCancel(context.Background())
 	w := &linuxWorld{host: h, disk: disk, stop: stop, done: make(chan struct{})}
 	go func() {

@@ -48,6 +48,11 @@ var sites = map[string]map[string]site{
 	"Images": {
 		"Unpack": {"unpack", `reference + " " + dir`, "Helper", true},
 	},
+	"FlexDrivers": {
+		"Init":    {"flex init", "driver", "Helper", false},
+		"Mount":   {"flex mount", `driver + " " + dir`, "Helper", true},
+		"Unmount": {"flex unmount", `driver + " " + dir`, "Helper", true},
+	},
 	"Repositories": {
 		"Clone": {"clone", `r.URL + " " + r.Dir`, "Helper", true},
 	},

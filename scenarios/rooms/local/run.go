@@ -152,9 +152,11 @@ func (h *run) Born(r *world.Run) {
 	}
 }
 
-// swapsDisks is a boot that finds two disks in each other's places, of which pods have both. It is so for a while.
+// swapsDisks is a boot that finds two disks in each other's places, of which pods have both. It is so for a while. If
+// the journal was lost, nothing on the node says any more which disk was whose.
 func (h *run) swapsDisks(r *world.Run) {
-	if h.swaps && h.had[blankDisk].pv != "" && h.had[usedDisk].pv != "" && r.W.SwapBlockDevices(blankDisk, usedDisk) {
+	isKnown := !r.Root.Forgotten && h.had[blankDisk].pv != "" && h.had[usedDisk].pv != ""
+	if h.swaps && isKnown && r.W.SwapBlockDevices(blankDisk, usedDisk) {
 		h.swaps, h.swapped = false, true
 		r.W.After(swappedFor, "two disks are in their places again", func() { h.swapsBack(r) })
 	}
