@@ -187,6 +187,19 @@ func (p *parser) means(part string, words []string, at int) error {
 		}
 	case "OWNER", "MODE":
 		return p.isAttribute(part, word)
+	case "SHARE", "IMAGE", "URL", "REVISION", "PROGRAM":
+		return p.isOfSource(part, word)
+	case "PATH":
+		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
+			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)
+		}
+	}
+	return nil
+}
+
+// isOfSource checks what names a volume of a source that is no driver's.
+func (p *parser) isOfSource(part, word string) error {
+	switch part {
 	case "SHARE":
 		if !strings.Contains(word, ":/") {
 			return p.errorf("%q is no export of a server; write it like nas:/data", word)
@@ -206,10 +219,6 @@ func (p *parser) means(part string, words []string, at int) error {
 	case "PROGRAM":
 		if hal.FlexDirectory(word) == "" {
 			return p.errorf("%q is no FlexVolume driver; write it like example.com/fs", word)
-		}
-	case "PATH":
-		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
-			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)
 		}
 	}
 	return nil
