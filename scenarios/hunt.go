@@ -158,6 +158,10 @@ func begin(g *workload.Workload) {
 	}
 	driver(g, "disk.example", disk)
 	file := driver(g, "file.example", fileDriver(g))
+	if g.IsInTree = g.Pick("workload.in-tree", "", 0, 2, 1) == 1; g.IsInTree {
+		ebs := sim.Personality{Staging: true, BlockDevice: true, Checks: true, FixedGroup: g.HasGroups}
+		driver(g, lang.EBSDriver, ebs)
+	}
 	for i := range g.Setup.Volumes {
 		v := world.VolumeAt(i)
 		w.AddVolume(v.Driver, v.Handle)
@@ -179,7 +183,7 @@ func begin(g *workload.Workload) {
 	g.IsTold = g.Pick("workload.told", "file.example", 0, 1, 1) == 1
 	g.R.Give(g.Stock.Objects(world.Cluster{
 		Volumes: g.Setup.Volumes, IsTold: g.IsTold, DiskAttaches: disk.Attach, FileAttaches: file.Attach,
-		Persists: g.IsPersistent, Renews: g.Renews(&file), HasGroups: g.HasGroups, Tokens: g.Tokens(),
+		Persists: g.IsPersistent, InTree: g.IsInTree, Renews: g.Renews(&file), HasGroups: g.HasGroups, Tokens: g.Tokens(),
 	})...)
 	for i := range g.Setup.Volumes {
 		dealings.Attaches(g.R, world.VolumeAt(i).Driver, world.VolumeAt(i).Handle)
@@ -202,7 +206,11 @@ func begin(g *workload.Workload) {
 			g.At(g.Time("workload.asks-time", "", n, cases.Chaos), "asks", func() { judges.AsksAround(g.R) })
 		}
 	}
-	for _, name := range []string{"disk.example", "file.example"} {
+	drivers := []string{"disk.example", "file.example"}
+	if g.IsInTree {
+		drivers = append(drivers, lang.EBSDriver)
+	}
+	for _, name := range drivers {
 		for n := range 2 {
 			if g.Pick("workload.driver", name, n, 6, 1) == 1 {
 				g.At(g.Time("workload.driver-time", name, n, cases.Chaos), name, func() { w.RestartDriver(name) })

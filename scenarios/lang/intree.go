@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ebsDriver serves what awsElasticBlockStore names.
-const ebsDriver = "ebs.csi.aws.com"
+// EBSDriver serves what awsElasticBlockStore names.
+const EBSDriver = "ebs.csi.aws.com"
 
 // AsCSI returns what a PersistentVolume of awsElasticBlockStore is to its CSI driver, and another as it is. Scenarios
 // know no other source for which Kubernetes once had a plugin. Nothing of it is taken from the engine.
@@ -32,7 +32,7 @@ func PodVolumeAsCSI(v *corev1.Volume) *corev1.PersistentVolume {
 	}
 	is := ebs(src)
 	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: ebsDriver + "-" + is.CSI.VolumeHandle},
+		ObjectMeta: metav1.ObjectMeta{Name: EBSDriver + "-" + is.CSI.VolumeHandle},
 		Spec: corev1.PersistentVolumeSpec{
 			PersistentVolumeSource: is, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		},
@@ -45,7 +45,7 @@ func ebs(src *corev1.AWSElasticBlockStoreVolumeSource) corev1.PersistentVolumeSo
 		id = path.Base(id)
 	}
 	return corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
-		Driver: ebsDriver, VolumeHandle: id, ReadOnly: src.ReadOnly, FSType: src.FSType,
+		Driver: EBSDriver, VolumeHandle: id, ReadOnly: src.ReadOnly, FSType: src.FSType,
 		VolumeAttributes: map[string]string{"partition": strconv.Itoa(int(src.Partition))},
 	}}
 }

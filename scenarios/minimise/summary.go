@@ -157,6 +157,7 @@ var texts = map[string][]string{
 	"workload.groups":     {"pods may have an fsGroup"},
 	"workload.measures":   {"volumes are asked how full they are"},
 	"workload.misplaced":  {"%s is in a file that nobody understands for a while"},
+	"workload.in-tree":    {"the driver of awsElasticBlockStore serves this node"},
 	"workload.persistent": {"directories, disks and exports have PersistentVolumes"},
 	"workload.renews":     {"driver %s wants its publishes repeated"},
 	"workload.rewritten":  {"the manifest of %s is removed and written again"},

@@ -117,6 +117,7 @@ type Workload struct {
 	IsTold bool            // both drivers are told of pods, and so of inline volumes
 
 	IsPersistent bool // sources besides CSI have PersistentVolumes
+	IsInTree     bool // the driver of awsElasticBlockStore serves this node
 	HasGroups    bool // pods may want their files to be of a group
 }
 

@@ -17,13 +17,18 @@ func (g *Workload) PlanRooms(i int, name string) {
 			continue
 		}
 		s.Chosen[n] = uint8(g.Pick(m.Hunted.Site, name, 0, m.Hunted.Weights()...))
-		if c := s.Chosen[n]; c != 0 && m.Hunted.Volumes[c-1].PV != nil && !g.Persists() {
+		if c := s.Chosen[n]; c != 0 && !g.has(&m.Hunted.Volumes[c-1]) {
 			s.Chosen[n] = 0
 		}
 		if s.Chosen[n] != 0 && len(m.Harms) > 0 {
 			g.planHarm(i, name, m)
 		}
 	}
+}
+
+// has reports whether pods of the world can have such a volume.
+func (g *Workload) has(v *world.HuntedShape) bool {
+	return (v.PV == nil || g.IsPersistent) && (!v.InTree || g.IsInTree)
 }
 
 // groups are those of pods' files. To root's they are given like to any other.
@@ -68,6 +73,9 @@ func (g *Workload) EditVolume(i int, m *world.Room, to uint8) {
 
 // Persists reports whether sources besides CSI have PersistentVolumes.
 func (g *Workload) Persists() bool { return g.IsPersistent }
+
+// InTree reports whether the driver of awsElasticBlockStore serves this node.
+func (g *Workload) InTree() bool { return g.IsInTree }
 
 // Run is the run that the hunt makes.
 func (g *Workload) Run() *world.Run { return g.R }

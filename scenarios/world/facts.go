@@ -317,6 +317,7 @@ type Cluster struct {
 
 	DiskAttaches, FileAttaches bool
 	Persists                   bool // sources besides CSI have PersistentVolumes
+	InTree                     bool // the driver of awsElasticBlockStore serves this node
 
 	Renews bool // file.example wants its publishes repeated
 	Tokens int  // file.example wants tokens: 1 in the volume context, 2 among the secrets

@@ -116,7 +116,11 @@ func ClusterOfHunts(of Cluster) []any {
 		none := storagev1.NoneFSGroupPolicy
 		policy = &none
 	}
-	for _, name := range []string{"disk.example", "file.example"} {
+	drivers := []string{"disk.example", "file.example"}
+	if of.InTree {
+		drivers = append(drivers, lang.EBSDriver)
+	}
+	for _, name := range drivers {
 		info := &no
 		if name == "disk.example" || of.IsTold {
 			info = &yes
@@ -358,6 +362,11 @@ func (s *Shape) podObject() *corev1.Pod {
 
 // UseOf is how the containers of a pod use a volume. pv is nil if it is no claim.
 func UseOf(uid string, spec *corev1.Volume, pv *corev1.PersistentVolume) Use {
+	if pv == nil {
+		pv = lang.PodVolumeAsCSI(spec)
+	} else {
+		pv = lang.AsCSI(pv)
+	}
 	u, _ := Claimed{UID: uid, Spec: spec, PV: pv}.use()
 	return u
 }

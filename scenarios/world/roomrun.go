@@ -78,6 +78,8 @@ type Planner interface {
 	Volumes() int
 	// Persists: sources besides CSI have PersistentVolumes.
 	Persists() bool
+	// InTree: the driver of awsElasticBlockStore serves this node.
+	InTree() bool
 	// Pick draws from weights; the first is what happens if nothing does.
 	Pick(site, object string, nth int, weights ...uint32) int
 	// Time draws a time between 0 and most.

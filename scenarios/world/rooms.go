@@ -30,7 +30,7 @@ type Room struct {
 	Rare Rare
 	// Begin makes what there is before the first pod of a hunt comes, nil for nothing.
 	Begin func(g Planner)
-	// HasServer: its volumes need a server, which no test on this host has.
+	// HasServer: its volumes need a server, a driver for one, which no test of this package has.
 	HasServer bool
 	// New makes what a run notes of the source, and judges. nil if that is nothing.
 	New func() RoomRun
@@ -78,6 +78,7 @@ type HuntedShape struct {
 	Text   string // for people: "an emptyDir in memory"
 	Source corev1.VolumeSource
 	PV     *corev1.PersistentVolume // that its claim names; nil if it is no claim: see [Persistent]
+	InTree bool                     // of a source for which Kubernetes once had a plugin: see [Cluster.InTree]
 }
 
 // Persistent is a volume that pods have by a claim. The caller gives the PersistentVolume a name, a source, access
