@@ -47,7 +47,7 @@ func (r Result) ToCase() (cases.Case, sim.Chooser) {
 // Hunter makes worlds of seeds. It is used by one goroutine at a time; all of its worlds share a stock.
 type Hunter struct {
 	stock   *workload.Stock
-	buffers sim.Buffers
+	buffers Buffers
 
 	// Check is one more check of all runs, at each step of the engine; nil for none.
 	Check func(View)
@@ -99,7 +99,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	w := sim.New(sim.Config{
 		Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: lang.RootDir,
-		MoreDir: lang.ManifestDir, Buffers: &h.buffers,
+		MoreDir: lang.ManifestDir, Buffers: h.buffers.ofWorlds(),
 	})
 	defer w.Close()
 	if s.Watch != nil {
@@ -112,7 +112,8 @@ func (h *Hunter) Run(s Schedule) Result {
 		Drivers: map[string]plugin.DriverConfig{}, Events: world.WritesLog(w), InFlight: is.InFlight,
 	})
 	r.Crowd = comes
-	r.Files, r.Texts, r.Lines, r.Probe = is.Files, h.stock.Texts, s.Log, watched(s.Probe)
+	r.Legacy = &h.buffers.legacy
+	r.Files, r.Lines, r.Probe = is.Files, s.Log, watched(s.Probe)
 	check(r, h.Check)
 	calm.Times(r)
 	if s.Canary {

@@ -78,7 +78,7 @@ type Play struct {
 	// Begins is told of the play before anything happens in it: a moment that lasts; nil for nobody.
 	Begins func(Moment)
 	// Buffers is memory that plays use one after another; nil makes all that this one needs.
-	Buffers *sim.Buffers
+	Buffers *Buffers
 	// Made sees the world before anything happens in it; nil for nobody.
 	Made func(*sim.World)
 	// Log reads the engine's log up to the end of the timeline; nil for nobody.
@@ -129,13 +129,16 @@ func (p Play) Run() StoryResult {
 	}
 	t.W = sim.New(sim.Config{
 		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: lang.RootDir, MoreDir: lang.ManifestDir,
-		Disk: s.Disk, DiesAfter: p.IsSteady, Buffers: p.Buffers,
+		Disk: s.Disk, DiesAfter: p.IsSteady, Buffers: p.Buffers.ofWorlds(),
 	})
 	defer t.W.Close()
 	t.R = newRun(t.W, engine.Config{
 		FlexVolumes: true, NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, JournalMost: s.JournalMost,
 		Drivers: map[string]plugin.DriverConfig{},
 	})
+	if p.Buffers != nil {
+		t.R.Legacy = &p.Buffers.legacy
+	}
 	t.configures()
 	t.R.Files, t.R.Probe, t.R.AllWrite, t.R.IsRenamed, t.R.Bare = s.Files, watched(p.Probe), true, true, s.Bare
 	check(t.R, p.Check)

@@ -26,7 +26,7 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 		W: w, Cfg: cfg, ByUID: map[core.PodUID]*world.Pod{}, Names: map[string]string{}, Unlinked: map[string]bool{},
 		Written: map[string]any{}, Exclusive: map[string]bool{}, Denied: map[string]bool{},
 		Places: map[hal.Key]*world.Place{}, Foreign: map[hal.MountID]world.Foreign{}, ByPath: map[string]*world.Place{},
-		Leaks:  &secrets.Finder{},
+		Leaks: &secrets.Finder{}, Legacy: &world.Legacy{},
 		Untold: world.Untold{Framed: map[string]bool{}, Durable: map[string]bool{}},
 		Now:    world.NewObjects(), Last: world.NewObjects(), Heard: world.NewObjects(), Recalled: map[string]any{},
 		Images: map[string][]world.ImageVersion{}, Repositories: map[string][]world.RepositoryVersion{},
@@ -63,7 +63,7 @@ func start(r *world.Run, h hal.Host) {
 	}
 	if r.Files {
 		r.Source = manifest.New(h, manifest.Options{
-			Dir: lang.ManifestDir, CacheDir: world.CopiesDir,
+			Dir: lang.ManifestDir, CacheDir: world.CopiesDir, Memo: &r.Legacy.Manifests,
 			Owner: func() manifest.Owner {
 				id := r.M.Identity()
 				return manifest.Owner{Node: id.Node, Machine: id.MachineID, Created: id.Created}

@@ -121,7 +121,7 @@ func (r reader) recall(name string, line entry) (file, error) {
 	}
 	content, ok := understand(r.o.NodeName, is, form)
 	if !ok {
-		if content, err = decode(r.o.NodeName, name, data); err != nil {
+		if content, err = r.o.decode(name, data); err != nil {
 			return f, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
 		}
 		form = formOf(content, is)

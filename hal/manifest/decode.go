@@ -51,8 +51,8 @@ type content struct {
 const withheld = "details withheld: they may quote a secret"
 
 // decode reads the manifest of that name, all of it or none. An error never quotes what a Secret holds.
-func decode(node, name string, data []byte) (content, error) {
-	c, problems := decodeAll(node, name, data)
+func (o Options) decode(name string, data []byte) (content, error) {
+	c, problems := o.decodeAll(name, data)
 	if len(problems) > 0 {
 		return content{}, together(problems)
 	}

@@ -12,6 +12,10 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
+func decode(node, name string, data []byte) (content, error) {
+	return Options{NodeName: node}.decode(name, data)
+}
+
 func TestHostileManifestsAreRefused(t *testing.T) {
 	named := func(name, namespace, uid string) string {
 		return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %q, namespace: %q, uid: %q}\n", name,

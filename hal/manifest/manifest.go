@@ -73,6 +73,8 @@ type Options struct {
 	// Passed, when set, gets all names in the directory that are no manifest's, whenever they have changed. On the
 	// owner.
 	Passed func(names []string)
+	// Memo, when set, remembers what manifests have come to, for simulations.
+	Memo *Memo
 
 	gathers int // how many copies without a form are put together, for tests; as many as fill a pack if 0
 }
@@ -449,12 +451,12 @@ func (c *Cluster) held(call hal.Call, key id) (map[string]string, error) {
 			}
 			continue
 		}
-		content, err := decode(c.o.NodeName, file, data)
+		content, err := c.o.decode(file, data)
 		if is, ok := content.held[key]; err == nil && ok {
 			return is, nil
 		}
 	}
-	if content, err := decodeNew(c.o.NodeName, file, newer); err == nil {
+	if content, err := c.o.decodeNew(file, newer); err == nil {
 		if is, ok := content.held[key]; ok {
 			return is, nil
 		}

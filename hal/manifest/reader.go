@@ -388,7 +388,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		f.state.put(name, before)
 		return
 	}
-	before.texts = append(slices.Clone(before.texts), textOf(data))
+	before.texts = append(slices.Clone(before.texts), r.o.Memo.textOf(data))
 	// It stays in seen: a bad file is not unsettled as long as it is bad in the same way.
 	f.state.seen.set(name, now)
 	if !agrees {
@@ -413,7 +413,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 
 // understood is what a content comes to that two readings have found: a good file, or the one before with a problem.
 func (r reader) understood(before file, name string, data []byte) file {
-	content, err := decodeNew(r.o.NodeName, name, data)
+	content, err := r.o.decodeNew(name, data)
 	if err != nil {
 		before.problem = err.Error()
 		return before

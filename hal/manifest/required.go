@@ -134,8 +134,8 @@ func (l *lack) persistentVolume(spec *corev1.PersistentVolumeSpec) {
 }
 
 // decodeNew is decode for what does not count yet. What counted before there was this check goes on to count.
-func decodeNew(node, name string, data []byte) (content, error) {
-	c, problems := decodeAll(node, name, data)
+func (o Options) decodeNew(name string, data []byte) (content, error) {
+	c, problems := o.decodeAll(name, data)
 	if problems = append(problems, c.incomplete()...); len(problems) > 0 {
 		return content{}, together(problems)
 	}

@@ -110,7 +110,7 @@ func TestWhatIsRequired(t *testing.T) {
 		in("PersistentVolumeClaim", "volumeName: d"):                "spec.accessModes: Required value",
 		in("PersistentVolumeClaim", "accessModes: [ReadWriteOnce]"): "spec.resources[storage]: " + "Required value",
 	} {
-		_, err := decodeNew("n", "x.yaml", []byte(text))
+		_, err := Options{NodeName: "n"}.decodeNew("x.yaml", []byte(text))
 		require.ErrorContains(t, err, lack, text)
 	}
 }

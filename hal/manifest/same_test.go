@@ -255,7 +255,7 @@ func (d dice) file() (f file) {
 	}
 	if d.IntN(5) == 0 {
 		f.problem = "is bad"
-		f.texts = []text{textOf([]byte(d.text()))}
+		f.texts = []text{(*Memo)(nil).textOf([]byte(d.text()))}
 		f.known = d.IntN(3) > 0
 	}
 	f.opaque = d.IntN(20) == 0

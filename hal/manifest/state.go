@@ -69,8 +69,8 @@ type text struct {
 	isCut func() bool
 }
 
-func textOf(data []byte) text {
-	return text{data, sync.OnceValue(func() bool { return isCut(data) })}
+func (m *Memo) textOf(data []byte) text {
+	return text{data, sync.OnceValue(func() bool { return m.isCut(data) })}
 }
 
 // isOpaque reports whether f may hold anything.
@@ -161,7 +161,7 @@ func isCut(text []byte) bool {
 // the volumes.
 func isMoreToCome(text []byte) bool {
 	last := text[bytes.LastIndex(text, []byte("\n---"))+1:]
-	c, err := decode("", "", last)
+	c, err := Options{}.decode("", last)
 	if err != nil || len(c.objects) == 0 {
 		return false
 	}

@@ -29,7 +29,7 @@ type finder struct {
 	run           uint64 // the number of this one
 	moment        scenarios.Moment
 	world         *sim.World
-	buffers       *sim.Buffers
+	buffers       *scenarios.Buffers
 	check         func(scenarios.View)
 
 	struck   operation                // that met the last fault

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios"
 )
 
 // running is an Exhaust under way.
@@ -53,7 +53,7 @@ func (r *running) pass(depth int, budget time.Duration, done func(i int)) {
 	)
 	for range max(r.Workers, 1) {
 		wait.Go(func() {
-			buffers := &sim.Buffers{}
+			buffers := &scenarios.Buffers{}
 			buffers.KeepCoroutines()
 			defer buffers.Close()
 			for i := int(next.Add(1) - 1); i < all && !r.hasFailed(i) && !r.isStopped(); i = int(next.Add(1) - 1) {

@@ -73,7 +73,7 @@ func (t *telling) asWritten() {
 }
 
 // through tells the combinations of up to depth faults that were not told yet. isOver ends it early.
-func (t *telling) through(depth int, buffers *sim.Buffers, isOver func() bool) {
+func (t *telling) through(depth int, buffers *scenarios.Buffers, isOver func() bool) {
 	if t.out.Run == 0 {
 		t.asWritten()
 	}
@@ -95,7 +95,7 @@ func (t *telling) through(depth int, buffers *sim.Buffers, isOver func() bool) {
 }
 
 // tell tells one combination, and returns those with one point more.
-func (t *telling) tell(n *node, buffers *sim.Buffers) []*node {
+func (t *telling) tell(n *node, buffers *scenarios.Buffers) []*node {
 	f := newFinder(t.s, n, n.deep == t.depth)
 	f.check = t.check
 	f.buffers, f.alike, f.known, f.run = buffers, t.alike, t.known, t.out.Run

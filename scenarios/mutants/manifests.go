@@ -137,7 +137,7 @@ var manifests = []Mutant{
 			isMoreToCome(text)`, "",
 	},
 	{
-		"a pod without containers is good", "S1, a bad file may hold what it names", "hal/manifest.decodeNew",
+		"a pod without containers is good", "S1, a bad file may hold what it names", "hal/manifest.Options.decodeNew",
 		"if problems = append(problems, c.incomplete()...); len(problems) > 0 {", "if len(problems) > 0 {",
 	},
 	{

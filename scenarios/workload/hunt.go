@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"maps"
 	"strconv"
 	"time"
 
@@ -20,8 +19,7 @@ type Stock struct {
 	Pods    map[world.Shape]Built
 	volumes map[versionOf]*corev1.PersistentVolume
 	claims  map[[2]uint8]*corev1.PersistentVolumeClaim
-	Texts   map[any][]byte // manifests of objects
-	names   []string       // of pods
+	names   []string // of pods
 }
 
 // versionOf is a version of the object of a volume.
@@ -41,7 +39,7 @@ func NewStock() *Stock {
 	return &Stock{
 		cluster: map[world.Cluster][]any{}, Pods: map[world.Shape]Built{},
 		volumes: map[versionOf]*corev1.PersistentVolume{},
-		claims:  map[[2]uint8]*corev1.PersistentVolumeClaim{}, Texts: map[any][]byte{},
+		claims:  map[[2]uint8]*corev1.PersistentVolumeClaim{},
 	}
 }
 
@@ -49,17 +47,10 @@ func NewStock() *Stock {
 // what lives decides how large the heap grows until it is collected, and memory that was used long ago is in no cache.
 const MostShapes = 512
 
-func isPod(object any) bool {
-	_, is := object.(*corev1.Pod)
-	return is
-}
-
 // Forgets lets go of the objects of earlier worlds, once they are many.
 func (h *Stock) Forgets() {
 	if len(h.Pods) > MostShapes {
 		clear(h.Pods)
-		// Those of volumes are few, and made once.
-		maps.DeleteFunc(h.Texts, func(object any, _ []byte) bool { return isPod(object) })
 	}
 }
 

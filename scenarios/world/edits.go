@@ -70,19 +70,12 @@ func (r *Run) HasObjects(file string) bool {
 
 // Puts writes a manifest.
 func (r *Run) Puts(file string, object any) {
-	text := r.Texts[object]
-	if text == nil {
-		text = ManifestOf(object)
-		if r.Texts != nil {
-			r.Texts[object] = text
-		}
-	}
 	delete(r.Unlinked, file)
 	r.Written[file], r.EditedAt = object, r.W.Now()
 	if kind, there := r.W.Exists(file); there && kind == hal.TypeDirectory {
 		_ = r.W.RemoveFile(file) // it is empty: see replacesFile
 	}
-	r.W.WriteManifest(file, text)
+	r.W.WriteManifest(file, r.Legacy.textOf(object))
 }
 
 // Unlinks removes a manifest.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/volnode/volnode/engine"
-	"github.com/volnode/volnode/internal/wording"
 )
 
 // Leak is what of a secret or of a token is in a text, "" for nothing.
@@ -36,7 +35,7 @@ func (r *Run) Reveals(site, object, text string) {
 // Wording is L12 of a text that people read: nothing is missing in it.
 func (r *Run) Wording(site, object, text string) {
 	r.Judges("L12")
-	if why := wording.Wrong(strings.ReplaceAll(text, "***", "masked")); why != "" {
+	if why := r.Legacy.wording(strings.ReplaceAll(text, "***", "masked")); why != "" {
 		r.Fail("L12", "wording", object, fmt.Sprintf("%s, in the %s: %q", why, site, text))
 	}
 }

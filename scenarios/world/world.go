@@ -33,7 +33,7 @@ type Run struct {
 	Backup    map[string][]byte // of the journal, by name
 	Host      string            // what the host is called: it may be renamed, the node is not
 	Files     bool              // objects reach the agent as manifests, by hal/manifest
-	Texts     map[any][]byte    // the manifests, by object; nil keeps none
+	Legacy    *Legacy           // of earlier runs
 	Root      rootWorld
 	Announced Announcements
 	Word      func(*engine.Config) // what a person says to the next start; nil for nothing
