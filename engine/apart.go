@@ -176,7 +176,7 @@ var volumeRef = sharingRef("")
 // isOpen reports whether what a pod found there may be another thing once all sources are known.
 func isOpen(ref populator.Ref) bool {
 	switch ref.Kind {
-	case refRung, populator.RefAttachment, populator.RefSecret, populator.RefConfigMap:
+	case refRung, populator.RefAttachment, populator.RefSecret, populator.RefConfigMap, populator.RefBundle:
 		return true
 	default:
 		return false

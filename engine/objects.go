@@ -35,7 +35,8 @@ type objects struct {
 	claims      map[string]*corev1.PersistentVolumeClaim // by namespace/name
 	drivers     map[string]*storagev1.CSIDriver          // by name
 	attachments map[string]*storagev1.VolumeAttachment   // by name
-	contents    map[populator.Ref]*hal.Content           // Secrets and ConfigMaps
+	contents    map[populator.Ref]*hal.Content           // Secrets, ConfigMaps and ClusterTrustBundles
+	bundles     map[string]*hal.Content                  // the ClusterTrustBundles among them
 	users       map[populator.Ref][]core.PodUID          // the pods whose population looked at an object, sorted
 	sharing     map[hal.Key][]sharer                     // the pods that want a rung that is no pod's own, sorted
 	trouble     map[string]hal.Trouble                   // by source and place
@@ -61,8 +62,8 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 		pods: map[core.PodUID]*podEntry{}, named: map[core.PodUID]podName{},
 		volumes: map[string]*corev1.PersistentVolume{}, claims: map[string]*corev1.PersistentVolumeClaim{},
 		drivers: map[string]*storagev1.CSIDriver{}, attachments: map[string]*storagev1.VolumeAttachment{},
-		contents: map[populator.Ref]*hal.Content{},
-		users:    map[populator.Ref][]core.PodUID{}, sharing: map[hal.Key][]sharer{},
+		contents: map[populator.Ref]*hal.Content{}, bundles: map[string]*hal.Content{},
+		users: map[populator.Ref][]core.PodUID{}, sharing: map[hal.Key][]sharer{},
 		trouble: map[string]hal.Trouble{}, synced: map[hal.Source]bool{},
 	}
 	run := ""
@@ -77,6 +78,7 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Object:     func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
 		Attachment: func(name string) *storagev1.VolumeAttachment { return o.attachments[name] },
+		Bundles:    o.bundles,
 		Held: func(kind, namespace, name string) *hal.Content {
 			return o.contents[populator.Ref{Kind: populator.RefKind(kind), Namespace: namespace, Name: name}]
 		},
@@ -154,7 +156,10 @@ func (o *objects) put(object any, gone bool) {
 		ref.Kind, isOther = populator.RefAttachment, put(o.attachments, obj.Name, obj, gone)
 	case *hal.Content:
 		ref.Kind = populator.RefKind(obj.Kind)
-		isOther = put(o.contents, ref, obj, gone)
+		if isOther = put(o.contents, ref, obj, gone); isOther && obj.Kind == hal.TrustBundleKind {
+			put(o.bundles, obj.Name, obj, gone)
+			o.changed(populator.Ref{Kind: populator.RefBundle})
+		}
 	}
 	if isOther {
 		o.changed(ref)

@@ -101,6 +101,11 @@ func (e ears) ConfigMap(c hal.Call, namespace, name string) (map[string]string, 
 	return e.cluster.ConfigMap(c, namespace, name)
 }
 
+// TrustBundle is the cluster's.
+func (e ears) TrustBundle(c hal.Call, name string) (string, error) {
+	return e.cluster.TrustBundle(c, name)
+}
+
 // Pod is the cluster's.
 func (e ears) Pod(c hal.Call, namespace, name, uid string) (*corev1.Pod, error) {
 	return e.cluster.Pod(c, namespace, name, uid)

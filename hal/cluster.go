@@ -24,14 +24,18 @@ type Object interface {
 
 // The kinds of [Content].
 const (
-	SecretKind    = "Secret"
-	ConfigMapKind = "ConfigMap"
+	SecretKind      = "Secret"
+	ConfigMapKind   = "ConfigMap"
+	TrustBundleKind = "ClusterTrustBundle"
 )
 
-// Content says that a Secret or a ConfigMap is there. What it holds is not part of the stream: that is read at use, and
-// never kept.
+// Content says that a Secret, a ConfigMap or a ClusterTrustBundle is there. What it holds is not part of the stream:
+// that is read at use, and never kept.
 type Content struct {
 	Kind, Namespace, Name, UID string
+	// Signer and Labels are what pods choose a ClusterTrustBundle by, beside its name.
+	Signer string
+	Labels map[string]string
 	// Version is another one after each change of what it holds, and says nothing of that to who does not have it.
 	Version string
 }
@@ -117,6 +121,9 @@ type Cluster interface {
 	// ConfigMap reads what a ConfigMap holds, of its data and its binaryData, at the moment it is used. Its errors are
 	// those of Secret. From a task.
 	ConfigMap(c Call, namespace, name string) (map[string]string, error)
+	// TrustBundle reads the certificates of a ClusterTrustBundle, as PEM, at the moment it is used. Its errors are those
+	// of Secret. From a task.
+	TrustBundle(c Call, name string) (string, error)
 	// Pod returns the pod of that uid as its source has it, at the moment it is used. ENOENT if there is none. From a
 	// task.
 	Pod(c Call, namespace, name, uid string) (*corev1.Pod, error)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine"
@@ -195,6 +196,8 @@ func expectations() []workload.Action {
 			func(t *scene, a []string) string { return expectFile(t, a[0], a[1], a[2]) }),
 		on("expect file FILE in volume VOLUME of pod POD is TEXT",
 			func(t *scene, a []string) string { return expectText(t, a[0], a[1], a[2], a[3]) }),
+		on("expect N certificates in file FILE in volume VOLUME of pod POD",
+			func(t *scene, a []string) string { return expectCertificates(t, a[0], a[1], a[2], a[3]) }),
 		on("expect FILE in volume VOLUME of pod POD owned by OWNER with mode MODE",
 			func(t *scene, a []string) string { return expectOwner(t, a[0], a[1], a[2], a[3], a[4]) }),
 		on("expect no FILE in volume VOLUME of pod POD",
@@ -229,7 +232,7 @@ func apply(t *workload.Scene, name, version string) string {
 		if version != "" {
 			t.R.IsEdited = true
 		}
-	case *corev1.Secret, *corev1.ConfigMap:
+	case *corev1.Secret, *corev1.ConfigMap, *certificatesv1beta1.ClusterTrustBundle:
 		is, data, _ := world.ContentOf(o)
 		t.R.Holds(is.Kind, is.Namespace, is.Name, data)
 	default:

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -179,20 +180,36 @@ func expectFile(t *workload.Scene, file, volume, name string) string {
 
 // expectText: a container reads a file, all links followed, and finds text.
 func expectText(t *workload.Scene, file, volume, name, text string) string {
+	at, is, why := readFile(t, file, volume, name)
+	if why == "" && is != text {
+		return fmt.Sprintf("%s is %q", at, is)
+	}
+	return why
+}
+
+// expectCertificates: a container reads so many certificates.
+func expectCertificates(t *workload.Scene, count, file, volume, name string) string {
+	at, is, why := readFile(t, file, volume, name)
+	if n := strings.Count(is, "-----BEGIN CERTIFICATE-----"); why == "" && strconv.Itoa(n) != count {
+		return fmt.Sprintf("%s has %d certificates", at, n)
+	}
+	return why
+}
+
+// readFile is where a file in a volume is, and what a container reads there; why it can't.
+func readFile(t *workload.Scene, file, volume, name string) (at, text, why string) {
 	u, why := t.Use(volume, name)
 	if why != "" {
-		return why
+		return "", "", why
 	}
-	switch info, there := t.W.Found(u.Path + "/" + file); {
+	at = u.Path + "/" + file
+	switch info, there := t.W.Found(at); {
 	case !there:
-		return u.Path + "/" + file + " leads nowhere"
+		return at, "", at + " leads nowhere"
 	case info.Type != hal.TypeFile:
-		return u.Path + "/" + file + " is a " + info.Type.String()
+		return at, "", at + " is a " + info.Type.String()
 	}
-	if is := string(t.W.ReadFile(u.Path + "/" + file)); is != text {
-		return fmt.Sprintf("%s/%s is %q", u.Path, file, is)
-	}
-	return ""
+	return at, string(t.W.ReadFile(at)), ""
 }
 
 // expectNoFile: there is no such name in a volume, not even of a link that leads nowhere.

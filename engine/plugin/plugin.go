@@ -67,7 +67,7 @@ type Volume struct {
 	Config DriverConfig
 	// Attachment is the VolumeAttachment of the volume on this node; nil if there is none, or if it is not known yet.
 	Attachment *storagev1.VolumeAttachment
-	// Contents finds the Secrets and ConfigMaps that the volume is made of.
+	// Contents finds the Secrets, ConfigMaps and ClusterTrustBundles that the volume is made of.
 	Contents Contents
 	// RepositorySchemes are the schemes of URLs that repositories may be cloned from; none for no clones.
 	RepositorySchemes []string
@@ -81,11 +81,13 @@ type Volume struct {
 	Registered []string
 }
 
-// Contents finds Secrets and ConfigMaps. A pod is populated again when one changes that was asked for, or that was not
-// there.
+// Contents finds Secrets, ConfigMaps and ClusterTrustBundles. A pod is populated again when one changes that was asked
+// for, or that was not there.
 type Contents interface {
 	// Content returns nil if it is not known.
 	Content(kind, namespace, name string) *hal.Content
+	// TrustBundles are all ClusterTrustBundles, in the order of their names.
+	TrustBundles() []*hal.Content
 }
 
 // Sorted sorts parameters by name. Empty values stay, so that one that comes or goes is a change like any other.

@@ -4,6 +4,7 @@
 package populator
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,8 +30,10 @@ type Input struct {
 	Object func(driver string) *storagev1.CSIDriver
 	// Attachment finds a VolumeAttachment by its name.
 	Attachment func(name string) *storagev1.VolumeAttachment
-	// Held finds what is known of a Secret or a ConfigMap.
+	// Held finds what is known of a Secret, a ConfigMap or a ClusterTrustBundle.
 	Held func(kind, namespace, name string) *hal.Content
+	// Bundles are the ClusterTrustBundles that are known, by name.
+	Bundles map[string]*hal.Content
 	// RepositorySchemes, HasTokens, IsComplete and ServesFlex: see [plugin.Volume].
 	RepositorySchemes []string
 	HasTokens         bool
@@ -67,6 +70,7 @@ const (
 
 	RefSecret    RefKind = hal.SecretKind
 	RefConfigMap RefKind = hal.ConfigMapKind
+	RefBundle    RefKind = hal.TrustBundleKind // without a name: any of them
 )
 
 // Ref is something that was consulted, whether it was found or not: when it changes, the pod is to be populated again.
@@ -226,6 +230,15 @@ func (p *populator) driver(v *plugin.Volume) {
 func (p *populator) Content(kind, namespace, name string) *hal.Content {
 	p.consult(RefKind(kind), namespace, name)
 	return p.Held(kind, namespace, name)
+}
+
+// TrustBundles are all that are known, in the order of their names: see [plugin.Contents].
+func (p *populator) TrustBundles() (all []*hal.Content) {
+	p.consult(RefBundle, "", "")
+	for _, name := range slices.Sorted(maps.Keys(p.Bundles)) {
+		all = append(all, p.Bundles[name])
+	}
+	return all
 }
 
 // conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of

@@ -134,6 +134,22 @@ func (r *relatives) contents(s state, namespace string, v *corev1.VolumeSource) 
 		if p.ConfigMap != nil {
 			add(hal.ConfigMapKind, p.ConfigMap.Name)
 		}
+		if b := p.ClusterTrustBundle; b != nil {
+			r.bundles(s, b)
+		}
+	}
+}
+
+// bundles adds the ClusterTrustBundle of a name, or all of a signer.
+func (r *relatives) bundles(s state, b *corev1.ClusterTrustBundleProjection) {
+	if b.Name != nil {
+		r.add(s, id{Kind: hal.TrustBundleKind, Name: *b.Name})
+	}
+	for _, o := range s.objects.all() {
+		is, ok := o.value.(*hal.Content)
+		if ok && is.Signer != "" && b.SignerName != nil && is.Signer == *b.SignerName {
+			r.add(s, byName(o.id))
+		}
 	}
 }
 

@@ -116,6 +116,9 @@ func (c *content) add(node string, at *document) error {
 		return c.secret(node, d)
 	case "v1 ConfigMap":
 		return c.configMap(node, d)
+	case "certificates.k8s.io/v1 ClusterTrustBundle", "certificates.k8s.io/v1beta1 ClusterTrustBundle",
+		"certificates.k8s.io/v1alpha1 ClusterTrustBundle":
+		return c.trustBundle(node, d)
 	case "storage.k8s.io/v1 StorageClass":
 		return nil
 	case "v1 Pod":
@@ -135,7 +138,7 @@ func (c *content) add(node string, at *document) error {
 		return c.object(node, d, o, &o.ObjectMeta, false)
 	}
 	const served = "a manifest holds v1 Pod, PersistentVolume, PersistentVolumeClaim, Secret, ConfigMap and List, " +
-		"and storage.k8s.io/v1 CSIDriver and VolumeAttachment"
+		"storage.k8s.io/v1 CSIDriver and VolumeAttachment, and certificates.k8s.io/v1beta1 ClusterTrustBundle"
 	if meta.APIVersion == "" || meta.Kind == "" {
 		return errors.New("an object without an apiVersion, or without a kind, is not served; " + served)
 	}
@@ -247,10 +250,13 @@ func (c *content) configMap(node string, d document) error {
 
 // hold enters a Secret or a ConfigMap, and what it holds. Of these the object says no more than that it is there.
 func (c *content) hold(d document, kind string, m metav1.ObjectMeta, data map[string]string) error {
-	o := &hal.Content{Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: string(m.UID)}
+	return c.holds(d, &hal.Content{Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: string(m.UID)}, data)
+}
+
+func (c *content) holds(d document, o *hal.Content, data map[string]string) error {
 	key := byName(hal.IdentityOf(o))
 	if _, twice := c.held[key]; twice {
-		return fmt.Errorf("%s %s/%s is in this file twice", kind, m.Namespace, m.Name)
+		return fmt.Errorf("%s is in this file twice", hal.IdentityOf(o))
 	}
 	if c.held == nil {
 		c.held = map[id]map[string]string{}

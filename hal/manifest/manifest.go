@@ -466,7 +466,7 @@ func (c *Cluster) held(call hal.Call, key id) (map[string]string, error) {
 
 func notHeld(key id, errno syscall.Errno, detail string) error {
 	return &hal.Error{
-		Op: strings.ToLower(key.Kind[:1]) + key.Kind[1:], Object: key.Namespace + "/" + key.Name, Class: hal.ClassFile,
-		Outcome: hal.NotDone, Errno: errno, Detail: detail,
+		Op: strings.ToLower(key.Kind[:1]) + key.Kind[1:], Object: strings.TrimPrefix(key.Namespace+"/"+key.Name, "/"),
+		Class: hal.ClassFile, Outcome: hal.NotDone, Errno: errno, Detail: detail,
 	}
 }

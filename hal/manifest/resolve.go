@@ -380,7 +380,8 @@ func (r *resolver) badLost() string {
 // inOrder sorts objects such that what others refer to comes first.
 func inOrder(objects map[id]object) []id {
 	rank := map[string]int{
-		hal.SecretKind: 0, hal.ConfigMapKind: 1, "CSIDriver": 2, "PersistentVolume": 3, "VolumeAttachment": 4,
+		hal.SecretKind: 0, hal.ConfigMapKind: 1, hal.TrustBundleKind: 1, "CSIDriver": 2, "PersistentVolume": 3,
+		"VolumeAttachment":      4,
 		"PersistentVolumeClaim": 5, "Pod": 6,
 	}
 	return slices.SortedFunc(maps.Keys(objects), func(a, b id) int {

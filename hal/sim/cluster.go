@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -64,6 +65,7 @@ type holding struct {
 var (
 	callSecret    = newCallSite("cluster.secret", hal.ClassRPC, false)
 	callConfigMap = newCallSite("cluster.configmap", hal.ClassRPC, false)
+	callBundle    = newCallSite("cluster.trustbundle", hal.ClassRPC, false)
 	callPod       = newCallSite("cluster.pod", hal.ClassRPC, false)
 )
 
@@ -84,6 +86,8 @@ func ObjectName(o any) string {
 		return "secret " + o.Namespace + "/" + o.Name
 	case *corev1.ConfigMap:
 		return "configmap " + o.Namespace + "/" + o.Name
+	case *certificatesv1beta1.ClusterTrustBundle:
+		return "trustbundle " + o.Name
 	case *hal.Content:
 		return strings.ToLower(o.Kind) + " " + o.Namespace + "/" + o.Name
 	}
@@ -171,12 +175,27 @@ func (cl *Cluster) Delete(objects ...any) {
 	}
 }
 
-// Hold makes or changes what a Secret or a ConfigMap holds, and returns the object to Apply. data is not changed
-// afterwards.
+// What a ClusterTrustBundle holds: its fields, and its labels behind a prefix.
+const (
+	BundleField = "trustBundle"
+	SignerField = "signerName"
+	LabelField  = "label "
+)
+
+// Hold makes or changes what a Secret, a ConfigMap or a ClusterTrustBundle holds, and returns the object to Apply. data
+// is not changed afterwards.
 func (cl *Cluster) Hold(kind, namespace, name string, data map[string]string) *hal.Content {
 	cl.edits++
 	is := &hal.Content{Kind: kind, Namespace: namespace, Name: name, Version: strconv.FormatUint(cl.edits, 10)}
 	is.UID = name + "-" + is.Version
+	if kind == hal.TrustBundleKind {
+		is.Signer, is.Labels = data[SignerField], map[string]string{}
+		for _, field := range slices.Sorted(maps.Keys(data)) {
+			if label, isLabel := strings.CutPrefix(field, LabelField); isLabel {
+				is.Labels[label] = data[field]
+			}
+		}
+	}
 	at := cl.holds(kind, namespace+"/"+name)
 	if at < 0 {
 		cl.held = append(cl.held, holding{is, data})
@@ -254,6 +273,11 @@ func (h hostCluster) Secret(c hal.Call, namespace, name string) (hal.Secret, err
 
 func (h hostCluster) ConfigMap(c hal.Call, namespace, name string) (map[string]string, error) {
 	return h.held(callConfigMap, hal.ConfigMapKind, c, namespace+"/"+name)
+}
+
+func (h hostCluster) TrustBundle(c hal.Call, name string) (string, error) {
+	data, err := h.held(callBundle, hal.TrustBundleKind, c, "/"+name)
+	return data[BundleField], err
 }
 
 func (h hostCluster) Pod(c hal.Call, namespace, name, uid string) (*corev1.Pod, error) {

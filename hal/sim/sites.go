@@ -76,7 +76,7 @@ func Sites() []Site {
 		callControllerUnpublish)
 	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps, callStats,
 		callHealth, callControllerCaps)
-	add(read, callConnect, callSecret, callConfigMap, callPod, callToken)
+	add(read, callConnect, callSecret, callConfigMap, callBundle, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
 		callReadlink)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify)

@@ -237,6 +237,15 @@ func (w cluster) ConfigMap(
 	})
 }
 
+func (w cluster) TrustBundle(
+	c hal.Call, name string,
+) (string, error) {
+	at := Site{"trustBundle", name, hal.ClassRPC, false}
+	return get(w.around, at, c, func() (string, error) {
+		return w.Cluster.TrustBundle(c, name)
+	})
+}
+
 func (w cluster) Pod(
 	c hal.Call, namespace string, name string, uid string,
 ) (*corev1.Pod, error) {

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,6 +73,9 @@ func (p *parser) object(text string) error {
 	case "v1 ConfigMap":
 		o := &corev1.ConfigMap{}
 		value, about = o, &o.ObjectMeta
+	case "certificates.k8s.io/v1beta1 ClusterTrustBundle":
+		o := &certificatesv1beta1.ClusterTrustBundle{}
+		value, about = o, &o.ObjectMeta
 	case "storage.k8s.io/v1 CSIDriver":
 		o := &storagev1.CSIDriver{}
 		value, about = o, &o.ObjectMeta
@@ -80,7 +84,7 @@ func (p *parser) object(text string) error {
 		value, about = o, &o.ObjectMeta
 	default:
 		const are = "an object of a scenario is a v1 Pod, PersistentVolume, PersistentVolumeClaim, Secret or ConfigMap, " +
-			"or a storage.k8s.io/v1 CSIDriver or VolumeAttachment"
+			"a storage.k8s.io/v1 CSIDriver or VolumeAttachment, or a certificates.k8s.io/v1beta1 ClusterTrustBundle"
 		if meta.APIVersion == "" || meta.Kind == "" {
 			return p.errorf("an object without an apiVersion, or without a kind; %s", are)
 		}
@@ -120,7 +124,8 @@ func (p *parser) add(value any, about *metav1.ObjectMeta) error {
 // complete fills in what a manifest may leave out.
 func (p *parser) complete(value any, about *metav1.ObjectMeta) {
 	switch o := value.(type) {
-	case *corev1.PersistentVolume, *storagev1.CSIDriver, *storagev1.VolumeAttachment:
+	case *corev1.PersistentVolume, *storagev1.CSIDriver, *storagev1.VolumeAttachment,
+		*certificatesv1beta1.ClusterTrustBundle:
 		return
 	case *corev1.Pod:
 		if o.Namespace == "" {

@@ -264,6 +264,8 @@ var kindsOfObjects = map[string]string{
 	"csidriver": "volume vol-a of disk.example", "attachment": "a manifest of a VolumeAttachment behind a line ---",
 	"secret":    "a manifest of a Secret behind a line ---",
 	"configmap": "a manifest of a ConfigMap behind a line ---",
+
+	"trustbundle": "a manifest of a ClusterTrustBundle behind a line ---",
 }
 
 // mayBe reports whether a line or manifest that is bad may make what has a name: then it is not said to be missing,

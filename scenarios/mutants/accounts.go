@@ -31,12 +31,12 @@ var accountTokens = []Mutant{
 		"PodUID: string(o.Pod),", "",
 	},
 	{
-		"a token is root's", "S20, K:G103", "engine/plugin/projected.made.addToken",
+		"a token is root's", "S20, K:G103", "engine/plugin/projected.owned",
 		"f.user = max(0, op.Number(user))", "f.user = 0",
 	},
 	{
-		"everybody reads a token", "S20, K:G103", "engine/plugin/projected.made.addToken",
-		"f.mode = tokenMode", "f.mode |= tokenMode",
+		"everybody reads a token", "S20, K:G103", "engine/plugin/projected.owned",
+		"f.mode = ownedMode", "f.mode |= ownedMode",
 	},
 	{
 		"a driver tells the tokens that it was given", "S17, K:G49", "engine.discreetNode.Publish",

@@ -120,4 +120,45 @@ var projections = []Mutant{
 		"a volume is written where something else is mounted", "S20", "engine/plugin/projected.setUp",
 		"w.c.Inside = hal.Inside{Path: d.Path, ID: top.ID}", "_ = top",
 	},
+	{
+		"a bundle of another signer is trusted", "S20, K:G103", "engine/plugin/projected.bundlesOf",
+		"if is.Signer == *b.SignerName && chosen", "if *b.SignerName != is.Name && chosen",
+	},
+	{
+		"the labels of bundles choose none out", "S20, K:G103", "engine/plugin/projected.bundlesOf",
+		"chosen.Matches(labels.Set(is.Labels))", "(chosen.Empty() || labels.Set(is.Labels) != nil)",
+	},
+	{
+		"a change of a bundle reaches no pod", "S20, K:G103", "engine/plugin/projected.bundleVersion",
+		`is.UID+"/"+is.Version`, `is.UID+"/"`,
+	},
+	{
+		"a bundle that comes reaches no pod of its signer", "S20, L2", "engine.objects.put",
+		"o.changed(populator.Ref{Kind: populator.RefBundle})", "",
+	},
+	{
+		"a certificate of two bundles comes twice", "S20, K:G103", "engine/plugin/projected.made.addBundles",
+		"slices.CompactFunc(certificates, bytes.Equal)", "certificates",
+	},
+	{
+		"certificates are root's", "S20, K:G103", "engine/plugin/projected.made.addBundles",
+		"owned(o, text.String(), byDefault)", "file{data: text.String(), mode: modeOf(nil, byDefault)}",
+	},
+	{
+		"all sources of certificates have the bundles of the first", "S20", "engine/plugin/projected.collect",
+		`bundles = append(bundles[1:], "")`, `bundles = append(bundles[:1:1], "")`,
+	},
+	{
+		"an optional bundle that is not known yet is not there", "S20, S22", "engine/plugin/projected.bundlesOf",
+		"isOptional && v.IsComplete:", "isOptional:",
+	},
+	{
+		"an optional bundle that is missing keeps a pod from coming", "L2", "engine/plugin/projected.bundlesOf",
+		"isOptional && v.IsComplete:", "isOptional && !v.IsComplete:",
+	},
+	{
+		"a bundle that is missing makes an empty file", "S20", "engine/plugin/projected.bundlesOf",
+		"case len(all) > 0 || isOptional && v.IsComplete:",
+		"case len(all) > 0 || (isOptional || len(what) > 0) && v.IsComplete:",
+	},
 }

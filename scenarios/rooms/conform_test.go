@@ -130,6 +130,17 @@ func (objects) Content(kind, namespace, name string) *hal.Content {
 	return &hal.Content{Kind: kind, Namespace: namespace, Name: name, UID: "u", Version: "1"}
 }
 
+func (objects) TrustBundles() []*hal.Content {
+	return []*hal.Content{{
+		Kind: hal.TrustBundleKind, Name: "example.com:ca:a", UID: "u", Version: "1", Signer: "example.com/ca",
+		Labels: map[string]string{"live": "yes"},
+	}}
+}
+
+func (objects) TrustBundle(hal.Call, string) (string, error) {
+	return "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n", nil
+}
+
 func (objects) Secret(hal.Call, string, string) (hal.Secret, error) { return hal.NewSecret(held), nil }
 
 func (objects) ConfigMap(hal.Call, string, string) (map[string]string, error) { return held, nil }

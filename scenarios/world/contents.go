@@ -8,15 +8,17 @@ import (
 	"strings"
 	"time"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/lang"
 )
 
-// This file is the Secrets and ConfigMaps of a world, and what they hold.
+// This file is the Secrets, ConfigMaps and ClusterTrustBundles of a world, and what they hold.
 
-// Holds makes or changes a Secret or a ConfigMap. data is not changed afterwards.
+// Holds makes or changes one. data is not changed afterwards.
 func (r *Run) Holds(kind, namespace, name string, data map[string]string) {
 	is := r.W.Cluster.Hold(kind, namespace, name, data)
 	r.noteHeld(kind, namespace+"/"+name, data)
@@ -24,16 +26,31 @@ func (r *Run) Holds(kind, namespace, name string, data map[string]string) {
 		r.W.Cluster.Apply(is)
 		return
 	}
+	r.writes(fileOf(kind, name), textOf(kind, namespace, name, data))
+}
+
+// textOf is the manifest of an object that holds data.
+func textOf(kind, namespace, name string, data map[string]string) (text string) {
+	if kind == hal.TrustBundleKind {
+		text = "apiVersion: certificates.k8s.io/v1beta1\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n  labels:\n"
+		for _, field := range slices.Sorted(maps.Keys(data)) {
+			if label, is := strings.CutPrefix(field, sim.LabelField); is {
+				text += "    " + label + ": " + strconv.Quote(data[field]) + "\n"
+			}
+		}
+		return text + "spec:\n  signerName: " + strconv.Quote(data[sim.SignerField]) + "\n  trustBundle: " +
+			strconv.Quote(data[sim.BundleField]) + "\n"
+	}
 	field := "data"
 	if kind == hal.SecretKind {
 		field = "stringData"
 	}
-	text := "apiVersion: v1\nkind: " + kind + "\nmetadata: {namespace: " + namespace + ", name: " + name + "}\n" +
+	text = "apiVersion: v1\nkind: " + kind + "\nmetadata: {namespace: " + namespace + ", name: " + name + "}\n" +
 		field + ":\n"
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		text += "  " + key + ": " + strconv.Quote(data[key]) + "\n"
 	}
-	r.writes(fileOf(kind, name), text)
+	return text
 }
 
 // writes writes a manifest, once the manifests are there.
@@ -50,7 +67,7 @@ func fileOf(kind, name string) string {
 	return lang.ManifestDir + "/" + strings.ToLower(kind) + "-" + name + ".yaml"
 }
 
-// Drops deletes a Secret or a ConfigMap.
+// Drops deletes one.
 func (r *Run) Drops(kind, namespace, name string) {
 	is := r.W.Cluster.Drop(kind, namespace+"/"+name)
 	if is == nil {
@@ -146,17 +163,58 @@ func (r *Run) LacksContent(namespace string, v *corev1.Volume) bool {
 	case v.Projected != nil:
 		return slices.ContainsFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool {
 			return p.Secret != nil && lacks(hal.SecretKind, p.Secret.Name, p.Secret.Optional) ||
-				p.ConfigMap != nil && lacks(hal.ConfigMapKind, p.ConfigMap.Name, p.ConfigMap.Optional)
+				p.ConfigMap != nil && lacks(hal.ConfigMapKind, p.ConfigMap.Name, p.ConfigMap.Optional) ||
+				p.ClusterTrustBundle != nil && r.lacksBundle(p.ClusterTrustBundle)
 		})
 	}
 	return false
 }
 
+// BundlesOf are the ClusterTrustBundles of which the world has had some version that a source names, or chooses.
+func (r *Run) BundlesOf(b *corev1.ClusterTrustBundleProjection) (all []Holding) {
+	for _, h := range r.Held {
+		if h.Kind == hal.TrustBundleKind && slices.ContainsFunc(h.Held, func(data map[string]string) bool {
+			return IsChosen(b, strings.TrimPrefix(h.Name, "/"), data)
+		}) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// IsChosen reports whether a source names, or chooses, the bundle of a name that holds data; nil is none.
+func IsChosen(b *corev1.ClusterTrustBundleProjection, name string, data map[string]string) bool {
+	switch {
+	case data == nil:
+		return false
+	case b.Name != nil:
+		return *b.Name == name
+	case b.LabelSelector == nil || b.SignerName == nil || *b.SignerName != data[sim.SignerField]:
+		return false
+	}
+	for label, value := range b.LabelSelector.MatchLabels { // the order does not matter
+		if data[sim.LabelField+label] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// lacksBundle reports whether a source needs a ClusterTrustBundle, and there is none for it.
+func (r *Run) lacksBundle(b *corev1.ClusterTrustBundleProjection) bool {
+	if b.Optional != nil && *b.Optional {
+		return false
+	}
+	return !slices.ContainsFunc(r.BundlesOf(b), func(h Holding) bool {
+		return IsChosen(b, strings.TrimPrefix(h.Name, "/"), h.Present())
+	})
+}
+
 // Present is what it holds now; nil if it is not there.
 func (h Holding) Present() map[string]string { return h.Held[len(h.Held)-1] }
 
-// ContentOf is what a Secret or a ConfigMap of a scenario holds; false of another object. A Secret without a value has
-// the mark.
+// ContentOf is what a Secret, a ConfigMap or a ClusterTrustBundle of a scenario holds; false of another object. A
+// Secret without a value has the mark.
 func ContentOf(object any) (is hal.Content, data map[string]string, ok bool) {
 	data = map[string]string{}
 	switch o := object.(type) {
@@ -174,6 +232,12 @@ func ContentOf(object any) (is hal.Content, data map[string]string, ok bool) {
 		maps.Copy(data, o.Data)
 		for key, value := range o.BinaryData {
 			data[key] = string(value)
+		}
+	case *certificatesv1beta1.ClusterTrustBundle:
+		is = hal.Content{Kind: hal.TrustBundleKind, Name: o.Name}
+		data[sim.SignerField], data[sim.BundleField] = o.Spec.SignerName, o.Spec.TrustBundle
+		for label, value := range o.Labels { // the order does not matter
+			data[sim.LabelField+label] = value
 		}
 	default:
 		return is, nil, false

@@ -1,6 +1,6 @@
 // Package projected is the volume sources secret, configMap, downwardAPI and projected: files made of what Secrets and
-// ConfigMaps hold, of what the pod itself is, and of tokens of its service account. A change reaches the files of a pod
-// that runs, all at once: see [writer].
+// ConfigMaps hold, of certificates of ClusterTrustBundles, of what the pod itself is, and of tokens of its service
+// account. A change reaches the files of a pod that runs, all at once: see [writer].
 //
 // A rung's parameters say which files are made of which objects, and of which versions. What the objects hold is read
 // when it is written, and never kept: see K:G99, K:G103.
@@ -181,8 +181,17 @@ func (s *source) ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.P
 			core.Param{Name: paramVersions, Value: strings.Join(versions, " "), OnChange: core.OnChangeRefresh},
 		),
 	})
-	if slices.ContainsFunc(of.Sources, isToken) {
-		withTokens(&to[len(to)-1], v)
+	hasTokens, hasBundles := slices.ContainsFunc(of.Sources, isToken), slices.ContainsFunc(of.Sources, isBundle)
+	rung := &to[len(to)-1]
+	if hasTokens {
+		withTokens(rung, v)
+	}
+	if hasBundles {
+		withBundles(rung, v, of)
+	}
+	if hasTokens || hasBundles {
+		rung.Want = plugin.Sorted(append(rung.Want,
+			core.Param{Name: paramUser, Value: plugin.User(v.Pod), OnChange: core.OnChangeRefresh}))
 	}
 	return to, nil
 }
@@ -207,11 +216,13 @@ func (s *source) version(v plugin.Volume, i int, p *corev1.VolumeProjection) (st
 		return downwardVersion(v, at, p.DownwardAPI.Items)
 	case p.ServiceAccountToken != nil:
 		return tokenVersion(v, at, p.ServiceAccountToken)
+	case p.ClusterTrustBundle != nil:
+		return bundleVersion(v, at, p.ClusterTrustBundle)
 	}
 	r, ok := referenceOf(p)
 	if !ok {
-		return "", plugin.Problemf(at, "volnode makes files of Secrets, ConfigMaps, tokens and the pod itself; trust "+
-			"bundles and certificates are not served")
+		return "", plugin.Problemf(at, "volnode asks nobody for certificates; it makes files of Secrets, ConfigMaps, "+
+			"ClusterTrustBundles, tokens and the pod itself")
 	}
 	if bad := plugin.BadObjectName(r.name); bad != "" {
 		return "", plugin.Problemf(at, "the name of the %s %s", r.kind, plugin.Says(r.name, bad))

@@ -2,6 +2,8 @@ package projected
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +25,15 @@ type contents map[string]*hal.Content
 
 func (c contents) Content(kind, namespace, name string) *hal.Content {
 	return c[kind+" "+namespace+"/"+name]
+}
+
+func (c contents) TrustBundles() (all []*hal.Content) {
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		if is := c[key]; is.Kind == hal.TrustBundleKind {
+			all = append(all, is)
+		}
+	}
+	return all
 }
 
 // volumeOf is a volume v of a pod u1, and a source that serves it.
@@ -301,9 +312,7 @@ func TestASourceIsOne(t *testing.T) {
 			Secret:    &corev1.SecretProjection{LocalObjectReference: named("s")},
 			ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named("m")},
 		},
-		"trust bundles and certificates are not served": {
-			ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Path: "ca"},
-		},
+		"volnode asks nobody for certificates": {PodCertificate: &corev1.PodCertificateProjection{}},
 	} {
 		s, v := volumeOf(t, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{p},
@@ -312,5 +321,55 @@ func TestASourceIsOne(t *testing.T) {
 		require.NotNil(t, problem)
 		require.Equal(t, "spec.volumes[v].projected.sources[0]", problem.Field)
 		require.Contains(t, problem.Message, want)
+	}
+}
+
+// A source of certificates names one bundle, or chooses among those of a signer.
+func TestSourcesOfBundles(t *testing.T) {
+	known := contents{
+		"ClusterTrustBundle /plain": {Kind: hal.TrustBundleKind, Name: "plain", UID: "p", Version: "1"},
+		"ClusterTrustBundle /a": {
+			Kind: hal.TrustBundleKind, Name: "a", UID: "a", Version: "1", Signer: "s", Labels: map[string]string{"k": "v"},
+		},
+		"ClusterTrustBundle /b": {Kind: hal.TrustBundleKind, Name: "b", UID: "b", Version: "2", Signer: "s"},
+	}
+	text := func(s string) *string { return &s }
+	yes := true
+	for want, b := range map[string]corev1.ClusterTrustBundleProjection{
+		"p/1":     {Name: text("plain"), Path: "ca"},
+		"a/1,b/2": {SignerName: text("s"), LabelSelector: &metav1.LabelSelector{}, Path: "ca"},
+		"a/1": {
+			SignerName: text("s"), LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"k": "v"}}, Path: "ca",
+		},
+		"b/2": {
+			SignerName: text("s"), Path: "ca", LabelSelector: &metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: metav1.LabelSelectorOpDoesNotExist}},
+			},
+		},
+		"none":                           {SignerName: text("s"), Optional: &yes, Path: "ca"},
+		"without a labelSelector":        {SignerName: text("s"), Path: "ca"},
+		"has the labels that are chosen": {SignerName: text("x"), LabelSelector: &metav1.LabelSelector{}, Path: "ca"},
+		"there is no ClusterTrustBundle c; add one": {Name: text("c"), Path: "ca"},
+		"names a bundle and a signer":               {Name: text("c"), SignerName: text("s"), Path: "ca"},
+		"names no bundle and no signer":             {Path: "ca"},
+		"chooses among the bundles of a signer":     {Name: text("a"), LabelSelector: &metav1.LabelSelector{}, Path: "ca"},
+		`"../x"`:                                    {Name: text("../x"), Path: "ca"},
+		`"../y" begins with ".."`:                   {Name: text("a"), Path: "../y"},
+		"is not a valid label selector operator": {
+			SignerName: text("s"), Path: "ca", LabelSelector: &metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Near"}},
+			},
+		},
+	} {
+		s, v := volumeOf(t, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{ClusterTrustBundle: &b}},
+		}}, known)
+		rungs, problem := s.Ladder(nil, v)
+		if problem != nil {
+			require.Contains(t, problem.Field, "spec.volumes[v].projected.sources[0].clusterTrustBundle")
+			require.Contains(t, problem.Message, want)
+			continue
+		}
+		require.Equal(t, want, core.Value(rungs[0].Want, paramVersions))
 	}
 }

@@ -13,13 +13,13 @@ import (
 // setup is repeated before one expires.
 
 const (
-	paramUser = "user" // whose the tokens are, in decimal; "" is root's
+	paramUser = "user" // whose tokens and certificates are, in decimal; "" is root's
 	// paramRun is the run of the agent that has asked for the tokens. Another run does not know how old they are, so it
 	// asks for others before it says that the volume is ready.
 	paramRun = "run"
 
-	// tokenMode is of the file of a token that has an owner or a group.
-	tokenMode = 0o600
+	// ownedMode is of the file of a token or of certificates that has an owner or a group.
+	ownedMode = 0o600
 )
 
 func isToken(p corev1.VolumeProjection) bool { return p.ServiceAccountToken != nil }
@@ -49,7 +49,6 @@ func withTokens(r *core.Rung, v plugin.Volume) {
 	r.Want = plugin.Sorted(append(r.Want,
 		core.Param{Name: plugin.ParamAccount, Value: plugin.ServiceAccount(v.Pod), OnChange: core.OnChangeRefresh},
 		core.Param{Name: paramRun, Value: v.Run, OnChange: core.OnChangeRefresh},
-		core.Param{Name: paramUser, Value: plugin.User(v.Pod), OnChange: core.OnChangeRefresh},
 	))
 }
 
@@ -73,12 +72,17 @@ func (m *made) addToken(
 	if at := now.Add(token.GoodFor()); m.expires == 0 || at < m.expires {
 		m.expires = at
 	}
-	f := file{data: token.Reveal(), mode: modeOf(nil, byDefault)}
+	m.files[t.Path] = owned(o, token.Reveal(), byDefault)
+	return ""
+}
+
+// owned is a file of the user whom all containers of the pod run as (K:G103).
+func owned(o core.Op, text string, byDefault *int32) file {
+	f := file{data: text, mode: modeOf(nil, byDefault)}
 	user := core.Value(o.Params, paramUser)
 	if user != "" || core.Value(o.Params, plugin.ParamFSGroup) != "" {
-		f.mode = tokenMode
+		f.mode = ownedMode
 	}
 	f.user = max(0, op.Number(user))
-	m.files[t.Path] = f
-	return ""
+	return f
 }

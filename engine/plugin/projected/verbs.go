@@ -113,7 +113,15 @@ func collect(h *hal.Host, o core.Op) (m made, why string) {
 		return m, "the record of " + string(o.Key) + ": " + paramFiles + ": " + err.Error()
 	}
 	m.files = map[string]file{}
+	bundles := strings.Split(core.Value(o.Params, paramBundles), ";")
 	for i := range of.Sources {
+		if b := of.Sources[i].ClusterTrustBundle; b != nil {
+			if why := m.addBundles(h, o, bundles[0], b, of.DefaultMode); why != "" {
+				return m, why
+			}
+			bundles = append(bundles[1:], "") // of a record that lacks names
+			continue
+		}
 		if why := m.add(h, o, &of.Sources[i], of.DefaultMode); why != "" {
 			return m, why
 		}

@@ -94,9 +94,10 @@ var sites = map[string]map[string]site{
 		"Unpublish":    {"ControllerUnpublishVolume", `driver + " " + r.GetVolumeId()`, "RPC", true},
 	},
 	"Cluster": {
-		"ConfigMap": {"configMap", `namespace + "/" + name`, "RPC", false},
-		"Pod":       {"pod", `namespace + "/" + name`, "RPC", false},
-		"Secret":    {"secret", `namespace + "/" + name`, "RPC", false},
+		"ConfigMap":   {"configMap", `namespace + "/" + name`, "RPC", false},
+		"Pod":         {"pod", `namespace + "/" + name`, "RPC", false},
+		"Secret":      {"secret", `namespace + "/" + name`, "RPC", false},
+		"TrustBundle": {"trustBundle", "name", "RPC", false},
 	},
 	"Tokens": {
 		"Token": {"token", "r.String()", "RPC", false},

@@ -106,8 +106,13 @@ const (
 )
 
 // objects are the objects of hunts.
-var objects = []struct{ kind, name string }{
-	{hal.SecretKind, app}, {hal.ConfigMapKind, app}, {hal.ConfigMapKind, spare},
+var objects = []struct{ kind, namespace, name string }{
+	{hal.SecretKind, namespace, app},
+	{hal.ConfigMapKind, namespace, app},
+	{hal.ConfigMapKind, namespace, spare},
+	{hal.TrustBundleKind, "", bundleA},
+	{hal.TrustBundleKind, "", bundleB},
+	{hal.TrustBundleKind, "", plain},
 }
 
 // hunted are volumes that differ in how names, modes and objects come and go.
@@ -141,6 +146,9 @@ var hunted = func() world.Hunted {
 			{Text: "the files of a ConfigMap that need not be there", Source: corev1.VolumeSource{
 				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref(spare), Optional: &yes},
 			}},
+			{Text: "certificates of a signer", Source: corev1.VolumeSource{
+				Projected: &corev1.ProjectedVolumeSource{Sources: certificatesOf()},
+			}},
 			{Text: "a token and a file of a ConfigMap", Source: corev1.VolumeSource{
 				Projected: &corev1.ProjectedVolumeSource{DefaultMode: &other, Sources: []corev1.VolumeProjection{
 					tokenFor("vault"),
@@ -153,9 +161,12 @@ var hunted = func() world.Hunted {
 	}
 }()
 
-// versionOf is what an object of a hunt holds in a version: a name that comes and goes with versions, one that stays
-// and changes, and one that stays as it is.
-func versionOf(version int) map[string]string {
+// versionOf is what an object of a hunt holds in a version: of a Secret or a ConfigMap a name that comes and goes with
+// versions, one that stays and changes, and one that stays as it is.
+func versionOf(kind, name string, version int) map[string]string {
+	if kind == hal.TrustBundleKind {
+		return bundleOf(name, version)
+	}
 	return map[string]string{
 		"key": world.SecretsOfHunts["stage"]["key"], "version": fmt.Sprintf("%d\n", version),
 		fmt.Sprintf("of-%d", version%3): strings.Repeat("x", version),
@@ -174,7 +185,7 @@ func begin(g world.Planner) {
 		return
 	}
 	for _, o := range objects {
-		g.Run().Holds(o.kind, namespace, o.name, versionOf(0))
+		g.Run().Holds(o.kind, o.namespace, o.name, versionOf(o.kind, o.name, 0))
 		version := 0
 		for n := range cases.Slots {
 			object := strings.ToLower(o.kind) + " " + o.name
@@ -183,15 +194,15 @@ func begin(g world.Planner) {
 				continue
 			}
 			version++
-			holds := versionOf(version)
+			holds := versionOf(o.kind, o.name, version)
 			g.At(g.Time("workload.content-time", object, n, cases.Chaos), object, func() {
 				switch what {
 				case 1:
-					g.Run().Holds(o.kind, namespace, o.name, holds)
+					g.Run().Holds(o.kind, o.namespace, o.name, holds)
 				case 2:
-					g.Run().Drops(o.kind, namespace, o.name)
+					g.Run().Drops(o.kind, o.namespace, o.name)
 				default:
-					_ = g.Run().Misplaces(o.kind, namespace+"/"+o.name, time.Second+
+					_ = g.Run().Misplaces(o.kind, o.namespace+"/"+o.name, time.Second+
 						g.Time("workload.content-lasts", object, n, cases.Chaos))
 				}
 			})
@@ -201,12 +212,24 @@ func begin(g world.Planner) {
 
 // Mends is people who make the objects that pods of hunts need.
 func (h *run) Mends(r *world.Run) {
-	isNeeded := h.isHunted && slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
-		return p.IsWanted && slices.ContainsFunc(p.Uses, func(u world.Use) bool { return projection(p, u) != nil })
-	})
+	isNeeded := func(isFor func(corev1.VolumeProjection) bool) bool {
+		return h.isHunted && slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
+			return p.IsWanted && slices.ContainsFunc(p.Uses, func(u world.Use) bool {
+				of := projection(p, u)
+				return of != nil && slices.ContainsFunc(of.Sources, isFor)
+			})
+		})
+	}
+	isOfBundle := func(s corev1.VolumeProjection) bool { return s.ClusterTrustBundle != nil }
+	needsApp := isNeeded(func(s corev1.VolumeProjection) bool { return !isOfBundle(s) })
+	needsBundle := isNeeded(isOfBundle)
 	for _, o := range objects {
-		if isNeeded && o.name == app && r.HeldBy(o.kind, namespace+"/"+o.name).Present() == nil {
-			r.Holds(o.kind, namespace, o.name, versionOf(cases.Slots+1))
+		is := r.HeldBy(o.kind, o.namespace+"/"+o.name).Present()
+		switch {
+		case needsApp && o.name == app && is == nil:
+			r.Holds(o.kind, o.namespace, o.name, versionOf(o.kind, o.name, cases.Slots+1))
+		case needsBundle && o.name == bundleA && !world.IsChosen(certificatesOf()[0].ClusterTrustBundle, o.name, is):
+			r.Holds(o.kind, o.namespace, o.name, bundleOf(o.name, 0))
 		}
 	}
 }

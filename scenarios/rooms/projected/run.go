@@ -189,10 +189,18 @@ func (h *run) Told(_ *world.Run, p *world.Pod, object *corev1.Pod) {
 	}
 }
 
-// isOfObject reports whether a source is made of a Secret or a ConfigMap.
-func isOfObject(p *corev1.VolumeProjection) bool { return p.Secret != nil || p.ConfigMap != nil }
+// holdings are what the objects of a source hold and have held; none if it is made of none.
+func holdings(r *world.Run, namespace string, p *corev1.VolumeProjection) []world.Holding {
+	switch {
+	case p.ClusterTrustBundle != nil:
+		return r.BundlesOf(p.ClusterTrustBundle)
+	case p.Secret != nil || p.ConfigMap != nil:
+		return []world.Holding{holding(r, namespace, p)}
+	}
+	return nil
+}
 
-// holding is what the object of a source holds and has held.
+// holding is what the Secret or the ConfigMap of a source holds and has held.
 func holding(r *world.Run, namespace string, p *corev1.VolumeProjection) world.Holding {
 	if p.Secret != nil {
 		return r.HeldBy(hal.SecretKind, namespace+"/"+p.Secret.Name)
@@ -206,6 +214,9 @@ func (h *run) options(
 ) (all []map[string]file) {
 	if t := source.ServiceAccountToken; t != nil {
 		return h.tokens(r, p, t, byDefault, isPresent)
+	}
+	if b := source.ClusterTrustBundle; b != nil {
+		return bundles(r, p, b, byDefault, isPresent)
 	}
 	if source.DownwardAPI != nil {
 		all = append(all, says(p.Object, source, byDefault))
@@ -279,12 +290,19 @@ func (*run) Refuses(r *world.Run, p *world.Pod) bool {
 	for _, u := range p.Uses {
 		of := projection(p, u)
 		for i := 0; of != nil && i < len(of.Sources); i++ {
-			if !isOfObject(&of.Sources[i]) {
-				continue
-			}
-			is := holding(r, namespaceOf(p), &of.Sources[i])
-			if _, ok := made(&of.Sources[i], is.Present(), nil); !ok || r.Registrars.Calm == 0 && isNews(r, &is) {
+			s := &of.Sources[i]
+			isNew := func(is world.Holding) bool { return r.Registrars.Calm == 0 && isNews(r, &is) }
+			if slices.ContainsFunc(holdings(r, namespaceOf(p), s), isNew) {
 				return true
+			}
+			switch {
+			case s.ClusterTrustBundle != nil && len(bundles(r, p, s.ClusterTrustBundle, nil, true)) == 0:
+				return true
+			case s.Secret != nil || s.ConfigMap != nil:
+				is := holding(r, namespaceOf(p), s)
+				if _, ok := made(s, is.Present(), nil); !ok {
+					return true
+				}
 			}
 		}
 	}
@@ -376,11 +394,7 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 	}
 	r.Judges("S20")
 	isMoved := func(s corev1.VolumeProjection) bool {
-		if !isOfObject(&s) {
-			return false
-		}
-		is := holding(r, namespaceOf(p), &s)
-		return isNews(r, &is)
+		return slices.ContainsFunc(holdings(r, namespaceOf(p), &s), func(is world.Holding) bool { return isNews(r, &is) })
 	}
 	if files := seen(r.W, u.Path); !h.isMade(r, p, of, files, true) && !slices.ContainsFunc(of.Sources, isMoved) {
 		r.Fail("S20", "calm", p.Name, fmt.Sprintf("volume %s of pod %s has %s, which the present versions of its objects "+
