@@ -14,15 +14,6 @@ import (
 	"github.com/volnode/volnode/e2e/host"
 )
 
-// debugs changes what is on a disk that is not mounted.
-func debugs(t *testing.T, device string, requests ...string) {
-	t.Helper()
-	cmd := exec.Command("debugfs", "-w", "-f", "-", device)
-	cmd.Stdin = strings.NewReader(strings.Join(requests, "\n") + "\n")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-}
-
 // checkedNode is a node whose agent has a disk, and steps that have pods use it.
 type checkedNode struct {
 	*host.Host
@@ -52,7 +43,8 @@ func (n *checkedNode) requireKept(at string) {
 	require.Equal(n.t, "data", string(data))
 }
 
-func TestDiskIsChecked(t *testing.T) {
+func newCheckedNode(t *testing.T) *checkedNode {
+	t.Helper()
 	for _, tool := range []string{"debugfs", "e2fsck"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("needs " + tool)
@@ -61,6 +53,11 @@ func TestDiskIsChecked(t *testing.T) {
 	n := &checkedNode{Host: host.New(t), t: t}
 	n.device = n.BlankDisk("disk")
 	n.Apply("disk.yaml", host.DiskVolume("disk", n.device, "ext4"))
+	return n
+}
+
+func TestDiskIsChecked(t *testing.T) {
+	n := newCheckedNode(t)
 	agent := n.Start()
 	at := n.has("a")
 	n.Wait("pod/default/a", "ready")
@@ -68,7 +65,7 @@ func TestDiskIsChecked(t *testing.T) {
 	n.goes("a")
 
 	// It was not unmounted, and has an error that needs no decision.
-	debugs(t, n.device, "ssv state 0", "sif kept links_count 7")
+	n.Debugfs(n.device, "ssv state 0", "sif kept links_count 7")
 	require.False(t, n.isClean())
 	at = n.has("b")
 	n.Wait("pod/default/b", "ready")
@@ -78,7 +75,7 @@ func TestDiskIsChecked(t *testing.T) {
 	require.Contains(t, logOf(t, agent), "it was not clean, and e2fsck(8) has checked it before it was mounted")
 
 	// It has one that does: nothing is mounted, and people hear what to do.
-	debugs(t, n.device, "ssv state 0", "clri <7>")
+	n.Debugfs(n.device, "ssv state 0", "clri <7>")
 	was := on(n.device)
 	at = n.has("c")
 	why := "; mend it by hand: e2fsck -f " + n.device
@@ -102,19 +99,61 @@ func TestDiskIsChecked(t *testing.T) {
 	n.goes("d")
 
 	// A node without the program goes on.
-	program, err := filepath.EvalSymlinks("/sbin/e2fsck")
-	require.NoError(t, err)
-	none := filepath.Join(n.Dir, "none")
-	require.NoError(t, os.WriteFile(none, nil, 0o600))
-	debugs(t, n.device, "ssv state 0")
-	require.NoError(t, unix.Mount(none, program, "", unix.MS_BIND, "")) // in the namespace of this test
-	t.Cleanup(func() { _ = unix.Unmount(program, unix.MNT_DETACH) })
+	n.Debugfs(n.device, "ssv state 0")
+	again := n.replaces("e2fsck", "", 0o600)
 	at = n.has("e")
 	n.Wait("pod/default/e", "ready")
 	n.requireKept(at)
 	require.Contains(t, logOf(t, agent), "mounted, and not checked before, though it was not clean: there is no")
-	require.NoError(t, unix.Unmount(program, 0))
+	again()
 	n.goes("e")
+}
+
+// replaces has a program of the node be another one, in the namespace of this test, until again.
+func (n *checkedNode) replaces(name, text string, mode os.FileMode) (again func()) {
+	n.t.Helper()
+	program, err := filepath.EvalSymlinks("/sbin/" + name)
+	require.NoError(n.t, err)
+	other := filepath.Join(n.Dir, name)
+	require.NoError(n.t, os.WriteFile(other, []byte(text), mode))
+	require.NoError(n.t, unix.Mount(other, program, "", unix.MS_BIND, ""))
+	n.t.Cleanup(func() { _ = unix.Unmount(program, unix.MNT_DETACH) }) // it may be again by then
+	return func() { require.NoError(n.t, unix.Unmount(program, 0)) }
+}
+
+// TestACheckOutlivesTheAgent: who is killed while a filesystem is checked leaves the check to end, and the next agent
+// does nothing beside it.
+func TestACheckOutlivesTheAgent(t *testing.T) {
+	n := newCheckedNode(t)
+	n.AgedDisk(n.device, "kept", "data")
+	begun, ends, checks := filepath.Join(n.Dir, "begun"), filepath.Join(n.Dir, "ends"), filepath.Join(n.Dir, "checks")
+	text, err := os.ReadFile("/sbin/e2fsck")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(checks, text, 0o755))
+	n.replaces("e2fsck", "#!/bin/sh\necho >> "+begun+"\nwhile [ ! -e "+ends+" ]; do sleep 0.02; done\n"+
+		"exec "+checks+" \"$@\"\n", 0o755)
+	times := func() int {
+		lines, _ := os.ReadFile(begun) // it may not be there yet
+		return len(lines)
+	}
+	agent := n.Start()
+	at := n.has("a")
+	n.Await("a check", func() bool { return times() == 1 }, n.Dir)
+	agent.Kill()
+	n.Start()
+	waits := func() bool {
+		return strings.Contains(usageOf(n.Status(), "uid-a").Why, "helper process of an earlier run")
+	}
+	require.Eventually(t, waits, host.Patience, 50*time.Millisecond) //nolint:forbidigo // no notice tells
+	require.Equal(t, 1, times())
+	require.NoDirExists(t, at)
+	require.NoError(t, os.WriteFile(ends, nil, 0o600))
+	n.Wait("pod/default/a", "ready")
+	n.requireKept(at)
+	require.Equal(t, 1, times(), "it was clean by then")
+	n.goes("a")
+	out, err := exec.Command(checks, "-fn", n.device).CombinedOutput()
+	require.NoError(t, err, string(out))
 }
 
 func logOf(t *testing.T, a *host.Agent) string {

@@ -16,10 +16,10 @@ import (
 )
 
 // This file is S36: the filesystem of a disk is checked before containers may write to it. A mount is judged by what is
-// wrong with the filesystem then, and by whether the same operation has checked it before and found nothing left: what
-// an earlier look has shown counts for nothing. It is excused if the node has no program that checks, and if somebody
-// else has the filesystem mounted. A check is judged by which filesystem it is of, and by whether the agent has that
-// mounted.
+// wrong with the filesystem then, and by whether the same operation has made it, or has checked it before and found
+// nothing left: what an earlier look has shown counts for nothing. It is excused if the node has no program that
+// checks, and if somebody else has the filesystem mounted. A check is judged by which filesystem it is of, and by
+// whether the agent has that mounted.
 
 // checker is who has made a check.
 type checker struct {

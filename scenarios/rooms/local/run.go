@@ -369,6 +369,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 		r.Judges("S2")
 		if holds, uuid := r.W.BlockDeviceHolds(e.Path); holds != sim.Unrecognized {
 			h.had[e.Path] = disk{uuid: uuid}
+			h.passed[uuid] = checker{e.Run, e.Op} // it is new
 		}
 		if e.Text != "" {
 			r.Fail("S2", "format", e.Path, "the agent makes a filesystem on "+e.Path+", which held "+e.Text)
