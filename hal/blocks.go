@@ -15,6 +15,12 @@ type Blocks interface {
 	// holds anything: EEXIST. ENODEV if path leads to another device by now; EBUSY if somebody uses it; EROFS; ENOENT,
 	// with a text, if the node has no program that makes such a filesystem.
 	Format(c Call, f NewFilesystem) error
+	// Check has what is wrong with a filesystem mended that nobody has mounted, as far as its program does so unasked
+	// (e2fsck(8), -p). A filesystem that says of itself that it is clean is left alone: no program runs. One whose log
+	// is replayed as it is mounted, and that has no such program ("xfs"), is not looked at. EUCLEAN, with a text, if a
+	// person must mend it; a part may be mended by then. ENODEV if path leads to another device by now, or if that
+	// holds another filesystem; EBUSY if somebody uses it; EROFS if it needs a check and the device is read-only.
+	Check(c Call, f FilesystemCheck) (Checked, error)
 }
 
 // BlockDevice is a block device of the node.
@@ -49,4 +55,20 @@ type NewFilesystem struct {
 	// part of a filesystem. So what the device holds is no reason not to format it, if it is that filesystem or if
 	// nothing is known of it.
 	MayHaveBegun bool
+}
+
+// FilesystemCheck is one filesystem to be checked.
+type FilesystemCheck struct {
+	Path   string
+	Device string // that Path leads to: see [BlockDevice.Is]
+	FSType string // "ext2", "ext3", "ext4" or "xfs"
+	UUID   string // of the filesystem, in lower case
+}
+
+// Checked is how a filesystem is after a check. The zero value: it is clean, as it was, or it mends itself.
+type Checked struct {
+	IsMended bool // it was not clean, and is by now
+	// Unchecked is why a filesystem that is not clean was not checked: the node has no program for it, or that can't do
+	// its work.
+	Unchecked string
 }

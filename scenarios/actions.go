@@ -30,7 +30,8 @@ var (
 	language = lang.Language{
 		Methods: append(slices.Sorted(maps.Keys(methods)), anyMethod), Breakages: slices.Sorted(maps.Keys(breakages)),
 		Failures: slices.Sorted(maps.Keys(diskFailures)), Badnesses: workload.Badnesses, Standings: standings,
-		Contents: slices.Sorted(maps.Keys(diskContents)), Reasons: reasons,
+		Contents: slices.Sorted(maps.Keys(diskContents)), Flaws: slices.Sorted(maps.Keys(flaws)),
+		Reasons: reasons,
 		Manners: slices.Sorted(maps.Keys(sim.FlexManners)),
 		Healths: workload.HealthNames,
 	}
@@ -62,7 +63,7 @@ func on(words string, do func(t *scene, args []string) string) workload.Action {
 // actions are all of them.
 func actions() []workload.Action {
 	return slices.Concat(driverActions(), workload.Edits(), workload.SwapActions(), workload.VandalActions(),
-		backendActions(), flexActions(), repositoryActions(), workload.HostActions(), []workload.Action{
+		backendActions(), diskActions(), flexActions(), repositoryActions(), workload.HostActions(), []workload.Action{
 			on("apply all", func(t *scene, _ []string) string { return applyAll(t) }),
 			on("apply pod POD", func(t *scene, a []string) string { return apply(t, "pod "+a[0], "") }),
 			on("apply KIND OBJECT version VERSION",

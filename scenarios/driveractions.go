@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
-
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/workload"
@@ -66,23 +64,6 @@ func flexActions() []workload.Action {
 	}
 }
 
-// diskContents is what a disk can hold, by the words for it.
-var diskContents = map[string]string{
-	"nothing": "", "something": sim.Unrecognized, "ext4": "ext4", "xfs": "xfs",
-	"LVM2_member": "LVM2_member", "crypto_LUKS": "crypto_LUKS", "gpt": "gpt",
-}
-
-// otherUUID is that of a filesystem that people make.
-const otherUUID = "77777777-1111-4222-8333-444455556666"
-
-func putDisk(t *scene, path, holds string) string {
-	if _, there := t.W.Exists(path); there {
-		return path + " is there already"
-	}
-	t.W.AddBlockDevice(path, diskContents[holds], otherUUID)
-	return ""
-}
-
 // onRepository is a statement about a repository that is there.
 func onRepository(form string, do func(t *scene, url string)) workload.Action {
 	return on(form, func(t *scene, a []string) string {
@@ -143,25 +124,6 @@ func backendActions() []workload.Action {
 				return "there is no image " + a[0]
 			}
 			t.W.DamageImage(a[0])
-			return ""
-		}),
-		on("put disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1]) }),
-		on("overwrite disk PATH with CONTENT", func(t *scene, a []string) string {
-			if !t.W.WipeBlockDevice(a[0], diskContents[a[1]], otherUUID) {
-				return "there is no disk " + a[0] + ", or it is mounted"
-			}
-			return ""
-		}),
-		on("swap disks PATH and PATH", func(t *scene, a []string) string {
-			if !t.W.SwapBlockDevices(a[0], a[1]) {
-				return "one of the disks is not there, or is mounted"
-			}
-			return ""
-		}),
-		on("expect disk PATH holds CONTENT", func(t *scene, a []string) string {
-			if holds, _ := t.W.BlockDeviceHolds(a[0]); holds != diskContents[a[1]] {
-				return "the disk " + a[0] + " holds " + cmp.Or(holds, "nothing")
-			}
 			return ""
 		}),
 		on("hand over HANDLE of driver DRIVER for TIME", func(t *scene, a []string) string {

@@ -105,6 +105,9 @@ func (t *scenario) configures() {
 	if t.S.IsWithoutGit {
 		t.R.Cfg.RepositorySchemes = []string{}
 	}
+	if t.S.IsWithoutFsck {
+		t.R.W.RemoveFsck()
+	}
 	for name := range t.S.Bare {
 		t.R.Cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}

@@ -71,6 +71,33 @@ func (h *Host) ClearDisk(device string) {
 	require.NoError(h.T, errors.Join(f.Sync(), f.Close()))
 }
 
+// AgedDisk has an ext4 on a disk, with a file that has that content, which nobody has unmounted and which has an error
+// that e2fsck(8) mends unasked.
+func (h *Host) AgedDisk(device, file, content string) {
+	h.T.Helper()
+	from := filepath.Join(h.Dir, file)
+	require.NoError(h.T, os.WriteFile(from, []byte(content), 0o600))
+	out, err := exec.Command("mkfs.ext4", "-q", "-F", device).CombinedOutput()
+	require.NoError(h.T, err, "%s", out)
+	h.Debugfs(device, "write "+from+" "+file, "sif "+file+" links_count 7", "ssv state 0")
+}
+
+// Debugfs has debugfs(8) change what is on a disk that is not mounted.
+func (h *Host) Debugfs(device string, requests ...string) {
+	h.T.Helper()
+	cmd := exec.Command("debugfs", "-w", "-f", "-", device)
+	cmd.Stdin = strings.NewReader(strings.Join(requests, "\n") + "\n")
+	out, err := cmd.CombinedOutput()
+	require.NoError(h.T, err, "%s", out)
+}
+
+// RequireCleanDisk has e2fsck(8) look at all of a disk that is not mounted.
+func (h *Host) RequireCleanDisk(device string) {
+	h.T.Helper()
+	out, err := exec.Command("e2fsck", "-fn", device).CombinedOutput()
+	require.NoError(h.T, err, "%s", out)
+}
+
 // MountDisk mounts what is on a disk, where UnmountDisk finds it.
 func (h *Host) MountDisk(device string) (dir string) {
 	h.T.Helper()

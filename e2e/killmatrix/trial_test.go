@@ -44,6 +44,7 @@ const (
 	store, storeUID   = "pod/default/store", "3f0e1d5c-0000-4000-8000-000000000008"  // has a disk that was blank
 	flexed, flexedUID = "pod/default/flexed", "3f0e1d5c-0000-4000-8000-000000000009" // has a FlexVolume
 	code, codeUID     = "pod/default/code", "3f0e1d5c-0000-4000-8000-00000000000a"   // has a clone of a repository
+	aged, agedUID     = "pod/default/aged", "3f0e1d5c-0000-4000-8000-00000000000b"   // has a disk that is not clean
 	volume            = "vol-1"
 	group             = 2000 // of the files of cache, config and keys
 )
@@ -69,6 +70,8 @@ func node(t *testing.T) *host.Host {
 	// By a link, as its name is another one on each host.
 	require.NoError(t, os.Symlink(h.BlankDisk("device"), device(h)))
 	h.Apply("device.yaml", host.DiskVolume("device", device(h), "ext4"))
+	require.NoError(t, os.Symlink(h.BlankDisk("second"), second(h)))
+	h.Apply("second.yaml", host.DiskVolume("second", second(h), "ext4"))
 	_, err := ocilayout.Put(h.Images(), map[string]string{"org.opencontainers.image.ref.name": "tools:v1"},
 		ocilayout.Files(map[string]string{"bin/first": "first\n", "bin/last": "last\n"}))
 	require.NoError(t, err)
@@ -93,12 +96,13 @@ func repository(h *host.Host) string {
 	return string(url)
 }
 
-// idle leaves nothing of former lives on a node without pods, but for the directory above the plugins' own: what a rung
-// calls must not depend on whether it is the first below it.
+// idle leaves nothing of former lives on a node without pods, but for the directories that plugins or disks share: what
+// a rung calls must not depend on whether it is the first below it.
 func idle(h *host.Host) {
 	h.Fresh()
 	h.ClearDisk(device(h))
-	require.NoError(h.T, os.MkdirAll(filepath.Join(h.Root, "plugins", "kubernetes.io"), op.ParentMode))
+	h.AgedDisk(second(h), "found", "found\n")
+	require.NoError(h.T, os.MkdirAll(filepath.Join(h.Root, "plugins/kubernetes.io/local-volume/mounts"), op.ParentMode))
 }
 
 // Pods apart, so that no two rungs share a directory but those that [idle] makes.
@@ -110,6 +114,7 @@ func applyPods(h *host.Host) {
 		"---\n" + host.Pod("disk", diskUID, "disk", host.Claim("disk")) +
 		"---\n" + host.Pod("tools", toolsUID, "bin", "image: {reference: 'tools:v1'}") +
 		"---\n" + host.Pod("store", storeUID, "device", host.Claim("device")) +
+		"---\n" + host.Pod("aged", agedUID, "second", host.Claim("second")) +
 		"---\n" + host.Pod("flexed", flexedUID, "data", "flexVolume: {driver: "+flexDriver+"}") +
 		"---\n" + host.InGroup(group, host.Pod("code", codeUID, "git",
 		"gitRepo: {repository: '"+repository(h)+"', revision: v1, directory: .}"))
@@ -121,7 +126,7 @@ func applyPods(h *host.Host) {
 
 // pods are those that must be ready.
 func pods() []string {
-	all := []string{web, cache, config, keys, disk, tools, store, flexed, code}
+	all := []string{web, cache, config, keys, disk, tools, store, aged, flexed, code}
 	if *more != "" {
 		all = append(all, other)
 	}
@@ -145,6 +150,9 @@ func local(h *host.Host) string {
 }
 
 func device(h *host.Host) string { return filepath.Join(h.Dir, "device") }
+
+// second is the disk that is not clean.
+func second(h *host.Host) string { return filepath.Join(h.Dir, "second") }
 
 func stored(h *host.Host) string {
 	return filepath.Join(h.Root, "pods", storeUID, "volumes", "kubernetes.io~local-volume", "device")
@@ -426,6 +434,9 @@ func recovers(h *host.Host, p phase) {
 	requireContent(h.T, filepath.Join(h.VolumeData("disk"), "kept"), "kept\n")
 	requireContent(h.T, filepath.Join(h.MountDisk(device(h)), "kept"), "kept\n")
 	h.UnmountDisk(device(h))
+	h.RequireCleanDisk(second(h))
+	requireContent(h.T, filepath.Join(h.MountDisk(second(h)), "found"), "found\n")
+	h.UnmountDisk(second(h))
 	a.Kill()
 }
 

@@ -46,6 +46,7 @@ type disk struct {
 //	driver NAME MANNER       undriver NAME       flexinit NAME
 //	flexmount NAME P [key=value]…                flexunmount NAME P
 //	disk NAME blank|junk|TYPE [UUID]             probe|identify NAME|P format NAME TYPE UUID [begun|other]
+//	spoil NAME dirty|mendable|grave  mend NAME   check NAME TYPE UUID [other]
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"

@@ -72,6 +72,14 @@ var diskKinds = []kind{
 		return fmt.Sprintf("format %s %s %s %s", someDisk(r), []string{"ext4", "ext4", "ext3", "vfat"}[r.IntN(4)],
 			uuids[r.IntN(len(uuids))], []string{"", "", "begun", "other"}[r.IntN(4)])
 	}, true},
+	{20, func(r *rand.Rand, _ func() string) string {
+		return fmt.Sprintf("check %s %s %s %s", someDisk(r), []string{"ext4", "ext2", "xfs"}[r.IntN(3)],
+			uuids[r.IntN(len(uuids))], []string{"", "", "", "other"}[r.IntN(4)])
+	}, true},
+	{12, func(r *rand.Rand, _ func() string) string {
+		return "spoil " + someDisk(r) + " " + []string{"dirty", "mendable", "grave"}[r.IntN(3)]
+	}, true},
+	{5, func(r *rand.Rand, _ func() string) string { return "mend " + someDisk(r) }, true},
 	{30, func(r *rand.Rand, path func() string) string {
 		return fmt.Sprintf("mount %s %s disk:%s %s", []string{"ext4", "ext4", "ext2"}[r.IntN(3)], path(), someDisk(r),
 			[]string{"-", "ro", "nodev,nosuid"}[r.IntN(3)])

@@ -323,7 +323,41 @@ var hostVerbs = map[string]verb{
 		}
 		return nil, r.host.Blocks.Format(r.call(), f)
 	},
+	"spoil": func(r *run, a args) ([]string, error) {
+		if !r.isIdleExt(r.disks[a[0]].path) {
+			return []string{"it has no filesystem that can be spoiled now"}, nil
+		}
+		r.world.DamageDisk(r.disks[a[0]].path, a[1])
+		return nil, nil
+	},
+	"mend": func(r *run, a args) ([]string, error) {
+		if !r.isIdleExt(r.disks[a[0]].path) {
+			return []string{"it has no filesystem that can be mended now"}, nil
+		}
+		r.world.MendDisk(r.disks[a[0]].path)
+		return nil, nil
+	},
+	"check": func(r *run, a args) ([]string, error) {
+		d := r.disks[a[0]]
+		f := hal.FilesystemCheck{Path: d.path, Device: d.found.Is(), FSType: a[1], UUID: a[2]}
+		if slices.Contains(a[3:], "other") {
+			f.Device += "1"
+		}
+		is, err := r.host.Blocks.Check(r.call(), f)
+		if err != nil {
+			return nil, err
+		}
+		return []string{fmt.Sprintf("mended=%t checked=%t", is.IsMended, is.Unchecked == "")}, nil
+	},
 	"link": func(r *run, a args) ([]string, error) { return nil, r.world.Symlink(a[0], r.path(a[1])) },
+}
+
+// isIdleExt: the disk has an ext2, ext3 or ext4 that is not mounted.
+func (r *run) isIdleExt(path string) bool {
+	is, err := r.host.Blocks.Probe(hal.Call{}, path)
+	table, failed := r.host.Mounts.Table(hal.Call{})
+	isOf := func(m hal.Mount) bool { return m.Device == is.Device }
+	return err == nil && failed == nil && strings.HasPrefix(is.Type, "ext") && !slices.ContainsFunc(table, isOf)
 }
 
 // chain makes so many directories at path, each in the one before. No path of the calls is as long as they are deep.

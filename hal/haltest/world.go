@@ -28,5 +28,10 @@ type World interface {
 	// PutDisk gives the node a disk, and returns its path. It holds "blank", "junk" that nobody knows, or a filesystem of
 	// that type with that UUID.
 	PutDisk(name, holds, uuid string) (path string)
+	// DamageDisk has the filesystem on a disk that is not mounted, an ext2, ext3 or ext4, come to a state: "dirty" is one
+	// that nobody has unmounted, "mendable" has errors that e2fsck(8) mends unasked, "grave" has others.
+	DamageDisk(path, how string)
+	// MendDisk is a person who mends it.
+	MendDisk(path string)
 	Close()
 }

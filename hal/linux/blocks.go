@@ -89,6 +89,18 @@ func (b *blocks) Format(c hal.Call, f hal.NewFilesystem) error {
 	})
 }
 
+func (b *blocks) Check(c hal.Call, f hal.FilesystemCheck) (is hal.Checked, err error) {
+	err = b.host.within(c, hal.ClassHelper, "check", f.Path, func() error {
+		if !slices.Contains(extTypes, f.FSType) {
+			return nil
+		}
+		resp, err := b.host.help(c, hal.ClassHelper, "check", f.Path, request{Check: &f})
+		is = resp.Checked
+		return err
+	})
+	return is, err
+}
+
 // probe is Probe in a helper child.
 func probe(path string) (hal.BlockDevice, error) {
 	device, err := openDevice(path, unix.O_RDONLY)
@@ -127,6 +139,20 @@ const (
 )
 
 func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
+	if is, err = deviceOf(device); err != nil {
+		return is, err
+	}
+	if err := readContent(device, &is); err != nil {
+		return is, err
+	}
+	if is.Type == "" {
+		is.IsBlank, err = isBlank(device, is.Size)
+	}
+	return is, err
+}
+
+// deviceOf is all that a device is but for its content.
+func deviceOf(device *os.File) (is hal.BlockDevice, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(device.Fd()), &st); err != nil {
 		return is, err
@@ -152,13 +178,7 @@ func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
 	for _, h := range holders {
 		is.Holders = append(is.Holders, h.Name())
 	}
-	if err := readContent(device, &is); err != nil {
-		return is, err
-	}
-	if is.Type == "" {
-		is.IsBlank, err = isBlank(device, is.Size)
-	}
-	return is, err
+	return is, nil
 }
 
 // ask is an ioctl that answers with a number.

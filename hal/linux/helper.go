@@ -29,6 +29,7 @@ type request struct {
 	Unpack  *unpackRequest
 	Probe   *string // the path
 	Format  *hal.NewFilesystem
+	Check   *hal.FilesystemCheck
 	Clone   *cloneRequest
 	Flex    *flexRequest
 }
@@ -55,6 +56,7 @@ type response struct {
 	Found   hal.HostFile
 	Usage   hal.Usage
 	Block   hal.BlockDevice
+	Checked hal.Checked
 
 	Answered bool // a driver has said so
 	Flex     hal.FlexCapabilities

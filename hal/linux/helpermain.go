@@ -83,6 +83,11 @@ func perform(req request) response {
 	case req.Format != nil:
 		outcome, err := makeFilesystem(*req.Format)
 		return answer(err, outcome)
+	case req.Check != nil:
+		found, outcome, err := check(*req.Check)
+		resp := answer(err, outcome)
+		resp.Checked = found
+		return resp
 	case req.Clone != nil:
 		outcome, err := clone(*req.Clone)
 		return answer(err, outcome)

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -73,12 +74,19 @@ func mountByProgram(n hal.NewMount) (hal.Outcome, error) {
 // status. An error means that it did not end by itself. The program has the files of more from descriptor 3 on.
 func run(program string, args []string, more ...*os.File) (said string, code int, err error) {
 	// In memory, not a pipe: a daemon that the program starts may keep it open.
-	fd, err := unix.MemfdCreate(program, unix.MFD_CLOEXEC)
+	fd, err := unix.MemfdCreate(program, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return "", 0, err
 	}
 	into := os.NewFile(uintptr(fd), program)
 	defer into.Close()
+	// What a program says beyond that fails it to write, and takes no memory.
+	if err := into.Truncate(mostOutput); err != nil {
+		return "", 0, err
+	}
+	if _, err := unix.FcntlInt(into.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_GROW); err != nil {
+		return "", 0, err
+	}
 	cmd := &exec.Cmd{
 		Path: program, Args: append([]string{program}, args...), ExtraFiles: more,
 		Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}, Dir: "/", Stdout: into, Stderr: into,
@@ -87,10 +95,11 @@ func run(program string, args []string, more ...*os.File) (said string, code int
 	err = cmd.Run()
 	output := make([]byte, mostOutput)
 	read, _ := into.ReadAt(output, 0) // what is missing is not told
+	said = string(bytes.TrimRight(output[:read], "\x00"))
 	if exited, is := errors.AsType[*exec.ExitError](err); is && exited.ExitCode() > 0 {
-		return string(output[:read]), exited.ExitCode(), nil
+		return said, exited.ExitCode(), nil
 	}
-	return string(output[:read]), 0, err
+	return said, 0, err
 }
 
 // ended says how a program has ended that failed.

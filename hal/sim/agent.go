@@ -148,6 +148,7 @@ func (w *World) nodeDies(how Fault) {
 	}
 	if how == PowerCut {
 		w.cut(w.fs.root.pages)
+		w.cutsDisks()
 	} else {
 		w.fs.root.pages.syncAll()
 	}

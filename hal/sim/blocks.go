@@ -21,6 +21,7 @@ type blockDevice struct {
 	uuid     string      // of what it holds
 	sb       *superblock // if it holds a filesystem
 	begun    string      // the uuid of a filesystem of which a part was written
+	flaw     Flaw        // of the filesystem
 }
 
 const (
@@ -58,7 +59,7 @@ func (w *World) PutDisk(name, holds, uuid string) (path string) {
 }
 
 func (b *blockDevice) fill(holds, uuid string) {
-	b.holds, b.uuid, b.sb, b.begun = holds, uuid, nil, ""
+	b.holds, b.uuid, b.sb, b.begun, b.flaw = holds, uuid, nil, "", NoFlaw
 	if slices.Contains(filesystems, holds) {
 		b.sb = newSuperblock(hal.Device{Major: blockMajor, Minor: b.number}, holds, b.path)
 		if holds != "xfs" {
@@ -68,7 +69,7 @@ func (b *blockDevice) fill(holds, uuid string) {
 }
 
 func (b *blockDevice) hash(h uint64) uint64 {
-	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun))
+	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun) ^ uint64(b.flaw))
 	if b.sb != nil {
 		h = fold(h ^ hashTree(b.sb.root, h))
 	}
@@ -106,8 +107,8 @@ func (w *World) SwapBlockDevices(path, other string) bool {
 	if a == nil || b == nil || w.isMounted(a) || w.isMounted(b) {
 		return false
 	}
-	a.holds, a.uuid, a.sb, a.begun, b.holds, b.uuid, b.sb, b.begun =
-		b.holds, b.uuid, b.sb, b.begun, a.holds, a.uuid, a.sb, a.begun
+	a.holds, a.uuid, a.sb, a.begun, a.flaw, b.holds, b.uuid, b.sb, b.begun, b.flaw =
+		b.holds, b.uuid, b.sb, b.begun, b.flaw, a.holds, a.uuid, a.sb, a.begun, a.flaw
 	for _, d := range []*blockDevice{a, b} {
 		w.plugBlock(d, int(d.number))
 		if d.sb != nil {
@@ -150,6 +151,14 @@ func (w *World) DiskOn(path string) (disk, uuid string) {
 
 func (w *World) isMounted(b *blockDevice) bool {
 	return slices.ContainsFunc(w.mounts.list, func(m *mount) bool { return b.sb != nil && m.root.sb == b.sb })
+}
+
+// blockOf is the disk that a filesystem is on, nil if it is on none.
+func (w *World) blockOf(sb *superblock) *blockDevice {
+	if i := slices.IndexFunc(w.blocks, func(b *blockDevice) bool { return b.sb == sb }); i >= 0 {
+		return w.blocks[i]
+	}
+	return nil
 }
 
 func (w *World) blockNamed(path string) *blockDevice {

@@ -307,8 +307,13 @@ func useTheRest(w *sim.World) {
 	if !w.AgentLives() {
 		return
 	}
+	if _, there := w.Exists("/dev/disk"); !there {
+		w.AddBlockDevice("/dev/disk", "ext4", "")
+	}
+	w.MakeDir(root + "/disk")
 	h := w.Host()
 	w.Go(func() {
+		_ = h.Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "ext4", Source: "/dev/disk", Target: root + "/disk"})
 		_ = h.Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "nfs", Source: "s:/x", Target: root})
 		_ = h.HostPaths.Make(hal.Call{}, "/mnt/a/b", hal.TypeDirectory)
 		w.InstallFlex("example.com/fs", "polite")

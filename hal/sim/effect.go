@@ -68,6 +68,9 @@ const (
 	// EffectFormatted: a filesystem, or a part of one, was made on the disk at Path. Text is what was there and is lost,
 	// "" if nothing.
 	EffectFormatted
+	// EffectChecked: the filesystem on the disk at Path, whose uuid Text is, was checked; Outcome Unknown if it may have
+	// errors still, NotDone if the program was refused the disk, which is in use.
+	EffectChecked
 	// EffectGiven: what is at Path was given to a user and a group, or got another mode.
 	EffectGiven
 	// EffectDriven: a FlexVolume driver carries out a call: Driver, Method, Target, and as Message its options.
@@ -80,7 +83,7 @@ var effectNames = [...]string{
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
-	"formatted", "given", "driven",
+	"formatted", "checked", "given", "driven",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.
@@ -111,7 +114,7 @@ type Effect struct {
 	Staging  string // its staging target path
 	Target   string // its target path
 	Code     hal.Code
-	Text     string // of the error of EffectAnswered; see EffectFormatted
+	Text     string // of the error of EffectAnswered; see EffectFormatted, EffectChecked
 	Late     bool   // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
 	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest; of
 	// EffectDriven, []hal.Option; nil of all else. It is not changed.

@@ -193,6 +193,9 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 		return syscall.ENOENT
 	}
 	t.place(by, to, made)
+	if b := t.w.blockOf(sb); b != nil && !sb.readOnly {
+		t.w.wearsDisk(b, made.path)
+	}
 	return 0
 }
 
@@ -242,7 +245,10 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 			return nil, syscall.EBUSY
 		case errno == 0 && b.sb == nil, errno == 0 && !slices.Contains(mountedBy[b.holds], m.FSType):
 			return nil, syscall.EINVAL
+		case errno == 0 && b.whyNotMount() != 0:
+			return nil, b.whyNotMount()
 		case errno == 0:
+			b.replays()
 			b.sb.fsType, b.sb.readOnly = m.FSType, slices.Contains(m.Flags, "ro")
 			return b.sb, 0
 		}

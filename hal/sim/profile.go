@@ -152,6 +152,8 @@ const (
 	MountsElsewhere
 	// DriverGarbles: it does what it is asked for, and says what nobody understands.
 	DriverGarbles
+	// DiskDamaged: the filesystem of a disk gets errors, as the power fails or by itself.
+	DiskDamaged
 
 	numFaults
 )
@@ -168,7 +170,7 @@ var faultNames = [numFaults]string{
 	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
 	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared", "driver acts untold",
-	"disk fails", "notice vague", "driver lies", "mounts elsewhere", "driver garbles",
+	"disk fails", "notice vague", "driver lies", "mounts elsewhere", "driver garbles", "disk damaged",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -208,6 +210,7 @@ var uniform = [numFaults]uint32{
 	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000,
 	DriverActsUntold: 3000,
 	DiskFails:        1500, NoticeVague: 8000, DriverLies: 2000, MountsElsewhere: 1500, DriverGarbles: 1500,
+	DiskDamaged: 5000,
 }
 
 // Uniform has every fault at its usual rate.

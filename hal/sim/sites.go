@@ -89,7 +89,8 @@ func Sites() []Site {
 	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink, callChown, callChmod)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
-	add(helper, callFind, callMake, callUnpack, callClone, callUsage, callCount, callProbeDevice, callFormat, callFlexInit,
+	add(helper, callFind, callMake, callUnpack, callClone, callUsage, callCount, callProbeDevice, callFormat, callCheck,
+		callFlexInit,
 		callFlexMount, callFlexUnmount)
 	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
@@ -137,6 +138,8 @@ func eventSites() []eventSite {
 		{siteServer, []Fault{ServerSilent}},
 		{siteExport, []Fault{ServerStale}},
 		{siteFailing, []Fault{DiskFails}},
+		{siteDamaged, []Fault{DiskDamaged}},
+		{siteWorn, []Fault{DiskDamaged}},
 		{siteFlexMounts, []Fault{DriverLies, MountsElsewhere, DriverGarbles}},
 		{siteFlexUnmounts, []Fault{DriverLies, DriverGarbles}},
 		{siteOrphan, []Fault{OrphanActs}},

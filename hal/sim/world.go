@@ -74,6 +74,7 @@ type World struct {
 	flex         []*flexDriver
 	repositories map[string]*repository
 	blocks       []*blockDevice // disks of the node, in order of their numbers at first
+	lacksFsck    bool           // the node has no program that checks their filesystems
 	sequences    uint64         // of disks so far
 	isLooking    bool           // somebody looks who waits for no server
 	hungAt       *share         // for which the system call waits that has just answered hangs

@@ -41,6 +41,15 @@ func (w blocks) Format(
 	})
 }
 
+func (w blocks) Check(
+	c hal.Call, f hal.FilesystemCheck,
+) (hal.Checked, error) {
+	at := Site{"check", f.Path, hal.ClassHelper, true}
+	return get(w.around, at, c, func() (hal.Checked, error) {
+		return w.Blocks.Check(c, f)
+	})
+}
+
 type controller struct {
 	hal.CSIController
 	around Around

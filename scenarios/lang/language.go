@@ -16,8 +16,8 @@ type Language struct {
 	Statements []string
 	// Volumes are the words for volumes of pods that are no claims, and for PersistentVolumes that are not of CSI.
 	Volumes []Word
-	// What METHOD, BREAKAGE, FAILURE, BADNESS, STANDING, REASON, HEALTH, CONTENT and MANNER stand for.
-	Methods, Breakages, Failures, Badnesses, Standings, Reasons, Healths, Contents, Manners []string
+	// What METHOD, BREAKAGE, FAILURE, BADNESS, STANDING, REASON, HEALTH, CONTENT, FLAW and MANNER stand for.
+	Methods, Breakages, Failures, Badnesses, Standings, Reasons, Healths, Contents, Flaws, Manners []string
 }
 
 // Word is how scenarios write volumes of one source.

@@ -243,6 +243,8 @@ func (p *parser) listed(part string) (is string, words []string) {
 		return "is nothing that a driver says of a volume", p.in.Healths
 	case "CONTENT":
 		return "is nothing that a disk can hold", p.in.Contents
+	case "FLAW":
+		return "is nothing that is wrong with a filesystem", p.in.Flaws
 	case "MANNER":
 		return "is not how a FlexVolume driver behaves", p.in.Manners
 	default:

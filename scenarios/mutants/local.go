@@ -118,4 +118,72 @@ var locals = []Mutant{
 		"a disk that may be back is not looked at again", "L2", "engine/plugin/local.work.format",
 		"r.BelowUnknown = true", `r.BelowUnknown = had == ""`,
 	},
+	{
+		"a filesystem is mounted without a check", "S36, laws 8.5", "engine/plugin/local.work.prepare",
+		"return w.check(device, holds)", "return core.Result{}, true",
+	},
+	{
+		"a filesystem is checked that nobody may write to", "K:G116", "engine/plugin/local.work.prepare",
+		"case w.isReadOnly():", "case w.isReadOnly() && device == \"\":",
+	},
+	{
+		"a filesystem with errors is mounted all the same", "S36, laws 8.5", "engine/plugin/local.work.check",
+		`r := op.Failed(err)
+		r.Reason = w.needsMending(err)
+		return r, false`, "return core.Result{Reason: w.needsMending(err)}, true",
+	},
+	{
+		"a filesystem with errors is made again", "S2, S10, laws 8.5", "engine/plugin/local.work.check",
+		`r := op.Failed(err)
+		r.Reason = w.needsMending(err)
+		return r, false`,
+		`if r, ok := w.format(device); !ok {
+			return r, ok
+		}`,
+	},
+	{
+		"a check without a known end is taken for done", "S36, laws 3.1", "engine/plugin/local.work.check",
+		"case err != nil:", "case err != nil && hal.OutcomeOf(err) != hal.Unknown:",
+	},
+	{
+		"a mounted filesystem is checked", "S36, laws 8.5", "engine/plugin/local.setUpMount",
+		"seen, err := op.Inspect(h, w.c, w.path)", "_, _ = w.check(device, holds)\n\tseen, err := op.Inspect(h, w.c, w.path)",
+	},
+	{
+		"a check is of any filesystem that is there by now", "S36, laws 8.3", "engine/plugin/local.work.check",
+		"is, err := w.h.Blocks.Check(",
+		`if now, failed := w.h.Blocks.Probe(w.c, w.source); failed == nil {
+			device, holds = now.Is(), now.UUID
+		}
+		is, err := w.h.Blocks.Check(`,
+	},
+	{
+		"a disk that is another one by its check is not looked at again", "L2", "engine/plugin/local.work.check",
+		"r.BelowUnknown = hal.Is(err, syscall.ENODEV)", "r.BelowUnknown = hal.Is(err, syscall.ENOTTY)",
+	},
+	{
+		"a node without e2fsck mounts no filesystem that is not clean", "L2, K:G116", "engine/plugin/local.work.check",
+		`case is.Unchecked != "":`,
+		`case is.Unchecked != "" && device != "":
+		return op.NotDone(is.Unchecked), false
+	case is.Unchecked != "":`,
+	},
+	{
+		"a disk that somebody else has mounted is not mounted", "L2", "engine/plugin/local.work.check",
+		"case hal.Is(err, syscall.EBUSY):", "case hal.Is(err, syscall.ENOTTY):",
+	},
+	{
+		"the kernel mounts no filesystem with errors, and nobody says what to do", "L12",
+		"engine/plugin/local.work.notMounted",
+		"if hal.Is(err, syscall.EUCLEAN) {", "if hal.Is(err, syscall.ENOTTY) {",
+	},
+	{
+		"nobody hears what a check has found", "K:G116", "engine/plugin/local.setUpMount",
+		"up.Reason = r.Reason", "up.Reason = r.Reason[:0]",
+	},
+	{
+		"each attempt to mount a filesystem with errors has the disk looked at", "L7, laws 2.5",
+		"engine/plugin/local.work.check",
+		`r.Reason = w.needsMending(err)`, `r.Reason, r.BelowUnknown = w.needsMending(err), true`,
+	},
 }

@@ -2,6 +2,8 @@ package local
 
 import (
 	"regexp"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -147,4 +149,110 @@ func TestADirectoryIsNoDisk(t *testing.T) {
 	v.PV.Spec.Local.Path = "/disk"
 	_, r := ladder(t, n, v)
 	require.Contains(t, r.Reason, "/disk is no block device; name one in spec.local.path")
+}
+
+// checkedDisk has a disk whose filesystem is not as it should be.
+func checkedDisk(how sim.Flaw, holds string) *plugintest.Node {
+	n := plugintest.New()
+	n.World.AddBlockDevice(dev, holds, other)
+	n.World.DamageBlockDevice(dev, how)
+	return n
+}
+
+func TestAFilesystemIsCheckedBeforeItIsMounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		flaw, left sim.Flaw
+		options    []string
+		reason     string
+	}{
+		"clean":                    {},
+		"dirty":                    {flaw: sim.Dirty, reason: "it was not clean, and e2fsck(8) has checked it"},
+		"with errors":              {flaw: sim.Mendable, reason: "it was not clean, and e2fsck(8) has checked it"},
+		"read-only":                {flaw: sim.Mendable, left: sim.Mendable, options: []string{"ro"}},
+		"read-only, and past help": {flaw: sim.Grave, left: sim.Grave, options: []string{"ro"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := checkedDisk(c.flaw, "ext4")
+			ops, r := ladder(t, n, diskVolume(c.options...))
+			require.Equal(t, hal.Done, r.Outcome, r.Reason)
+			require.Equal(t, c.left, n.World.FlawOf(dev))
+
+			require.Equal(t, hal.Done, tearDown(n.HAL(), ops[2]).Outcome)
+			require.Equal(t, hal.Done, tearDownMount(n.HAL(), ops[1]).Outcome)
+			n.World.DamageBlockDevice(dev, c.flaw)
+			again := ops[1]
+			again.Verb, again.Fingerprint = core.SetUp, ""
+			r = setUpMount(n.HAL(), again)
+			require.Equal(t, hal.Done, r.Outcome)
+			require.Contains(t, r.Reason, c.reason)
+			require.Equal(t, c.reason == "", r.Reason == "")
+			n.World.DamageBlockDevice(dev, sim.Grave)
+			r = setUpMount(n.HAL(), again)
+			require.Equal(t, hal.Done, r.Outcome, "what is mounted is not checked")
+		})
+	}
+}
+
+func TestWhatNoProgramMendsIsNotMounted(t *testing.T) {
+	for fsType, by := range map[string]string{
+		"ext4": "e2fsck -f " + dev, "ext2": "e2fsck -f " + dev, "xfs": "xfs_repair " + dev,
+	} {
+		n := checkedDisk(sim.Grave, fsType)
+		v := diskVolume()
+		v.PV.Spec.Local.FSType = &fsType
+		_, r := ladder(t, n, v)
+		require.Equal(t, hal.Unknown, r.Outcome, "a part may be mended")
+		require.False(t, r.BelowUnknown || r.Blocked || r.UndoFirst)
+		require.Contains(t, r.Reason, "the filesystem of "+dev+" has errors: ")
+		require.True(t, strings.HasSuffix(r.Reason, "; mend it by hand: "+by), r.Reason)
+		require.Empty(t, n.World.MountsAt(mounted))
+		holds, uuid := n.World.BlockDeviceHolds(dev)
+		require.Equal(t, []string{fsType, other}, []string{holds, uuid})
+		require.True(t, n.World.MendBlockDevice(dev))
+		_, r = ladder(t, n, v)
+		require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	}
+}
+
+func TestChecksThatFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		err          error
+		outcome      hal.Outcome
+		isLookedAt   bool
+		reason       string
+		withoutTools bool
+	}{
+		"another device by now": {err: syscall.ENODEV, outcome: hal.NotDone, isLookedAt: true, reason: "check " + dev},
+		"a read-only device":    {err: syscall.EROFS, outcome: hal.NotDone, reason: "check " + dev},
+		"nobody knows":          {err: syscall.EIO, outcome: hal.NotDone, reason: "input/output error"},
+		"somebody else has it": {
+			err: syscall.EBUSY, outcome: hal.Done, reason: "mounted, and not checked before: check " + dev,
+		},
+		"no program": {
+			withoutTools: true, outcome: hal.Done,
+			reason: "mounted, and not checked before, though it was not clean: there is no /sbin/e2fsck",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := checkedDisk(sim.Mendable, "ext4")
+			if c.withoutTools {
+				n.World.RemoveFsck()
+			}
+			rungs, p := Ladder(nil, diskVolume())
+			require.Nil(t, p)
+			device := setUpDevice(n.HAL(), core.Op{Kind: KindDevice, Params: rungs[2].Want})
+			require.Equal(t, hal.Done, device.Outcome)
+			if errno, is := c.err.(syscall.Errno); is { //nolint:errorlint // it is a bare one
+				n.Fail["check "+dev] = plugintest.Errno("check", dev, errno)
+			}
+			r := setUpMount(n.HAL(), core.Op{
+				Kind: KindMount, Params: rungs[1].Want, First: true,
+				Below: []core.Foundation{{Key: rungs[2].Key, Kind: KindDevice, Facts: device.Facts}},
+			})
+			require.Equal(t, c.outcome, r.Outcome, r.Reason)
+			require.Equal(t, c.isLookedAt, r.BelowUnknown)
+			require.Contains(t, r.Reason, c.reason)
+			require.Equal(t, c.outcome == hal.Done, len(n.World.MountsAt(mounted)) == 1)
+		})
+	}
 }

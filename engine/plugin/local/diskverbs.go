@@ -101,16 +101,15 @@ func setUpMount(h *hal.Host, o core.Op) core.Result {
 		}
 		return w.mounted().Foreign(o, seen.Stack)
 	}
-	if holds == blank {
-		if r, ok := w.format(device); !ok {
-			return r
-		}
+	r, ok := w.prepare(device, holds)
+	if !ok {
+		return r
 	}
 	if err := op.Mkdirs(h, w.c, w.path, op.ParentMode); err != nil {
 		return op.Unknown(err.Error()) // it may have made directories
 	}
 	if err := h.Mounts.Mount(w.c, w.mount()); err != nil {
-		return op.Unknown(err.Error())
+		return w.notMounted(err)
 	}
 	if seen, err = op.Inspect(h, w.c, w.path); err != nil {
 		return op.Unknown("mounted, but volnode cannot inspect it: " + err.Error())
@@ -124,7 +123,72 @@ func setUpMount(h *hal.Host, o core.Op) core.Result {
 	case !isOn:
 		return w.exchanged(top, device)
 	}
-	return w.upMount(top, holds)
+	up := w.upMount(top, holds)
+	if up.Outcome == hal.Done {
+		up.Reason = r.Reason
+	}
+	return up
+}
+
+// prepare is what comes before a mount: the filesystem is made, or, if containers may write to it, checked. The reason
+// of r is what people should know of a check. It is not ok if nothing may be mounted.
+func (w work) prepare(device, holds string) (r core.Result, ok bool) {
+	switch {
+	case holds == blank:
+		return w.format(device)
+	case w.isReadOnly():
+		return core.Result{}, true
+	}
+	return w.check(device, holds)
+}
+
+// isReadOnly: the mount takes no writes, whatever its pods ask for.
+func (w work) isReadOnly() bool { return slices.Contains(w.mount().Flags, "ro") }
+
+// check has the filesystem mended, if it is not clean, before anybody writes to it. Whatever becomes of that, the next
+// setup checks again: a check does nothing to what is mended. It looks at the disk itself, so the rung below stays as
+// it is, and each setup waits longer: a check may read the whole disk. A node without the program goes on, as the
+// kubelet does (K:G116), and so does one on which somebody else has the filesystem mounted: what is in use can't be
+// checked.
+func (w work) check(device, holds string) (core.Result, bool) {
+	is, err := w.h.Blocks.Check(w.c, hal.FilesystemCheck{
+		Path: w.source, Device: device, FSType: core.Value(w.o.Params, paramFSType), UUID: holds,
+	})
+	switch {
+	case hal.Is(err, syscall.EBUSY):
+		return core.Result{Reason: "mounted, and not checked before: " + err.Error()}, true
+	case hal.Is(err, syscall.EUCLEAN):
+		r := op.Failed(err)
+		r.Reason = w.needsMending(err)
+		return r, false
+	case err != nil:
+		r := op.Failed(err)
+		r.BelowUnknown = hal.Is(err, syscall.ENODEV)
+		return r, false
+	case is.Unchecked != "":
+		return core.Result{Reason: "mounted, and not checked before, though it was not clean: " + is.Unchecked}, true
+	case is.IsMended:
+		return core.Result{Reason: "it was not clean, and e2fsck(8) has checked it before it was mounted"}, true
+	}
+	return core.Result{}, true
+}
+
+// needsMending is what people read of a filesystem that they must mend.
+func (w work) needsMending(err error) string {
+	by := "e2fsck -f "
+	if core.Value(w.o.Params, paramFSType) == "xfs" {
+		by = "xfs_repair "
+	}
+	return fmt.Sprintf("the filesystem of %s has errors: %s; volnode does not mount it, and looks again; mend it by "+
+		"hand: %s%s", w.source, err, by, w.source)
+}
+
+// notMounted is the end of a setup whose mount failed.
+func (w work) notMounted(err error) core.Result {
+	if hal.Is(err, syscall.EUCLEAN) {
+		return op.Unknown(w.needsMending(err))
+	}
+	return op.Unknown(err.Error())
 }
 
 // exchanged is the end of a setup that finds another disk mounted than the one that it has looked at.
@@ -202,7 +266,7 @@ func (w work) mount() hal.NewMount {
 // upMount is the end of a setup that finds m mounted. On a device that was blank is what volnode has made.
 func (w work) upMount(m hal.Mount, holds string) core.Result {
 	fingerprint := m.Fingerprint()
-	if m.NoDevice || hal.IsFailed(fingerprint) && !slices.Contains(w.mount().Flags, "ro") {
+	if m.NoDevice || hal.IsFailed(fingerprint) && !w.isReadOnly() {
 		r := op.Unknown(fmt.Sprintf("the filesystem of %s takes no writes: %s; volnode unmounts it, and mounts it again "+
 			"once its pods have ended; look at the kernel's log, and mend it with fsck(8)", w.source, fingerprint))
 		r.UndoFirst, r.Failed, r.BelowUnknown = true, true, m.NoDevice

@@ -109,6 +109,44 @@ func (w *linuxWorld) PutDisk(name, holds, uuid string) string {
 	return device.Name()
 }
 
+// flaws are what debugfs(8) makes of a filesystem. Without a resize inode it is mounted all the same.
+var flaws = map[string]string{
+	"dirty": "feature needs_recovery", "mendable": "ssv state 0\nsif <11> links_count 7",
+	"grave": "ssv state 0\nclri <7>",
+}
+
+// DamageDisk changes the superblock, and in one case an inode.
+func (w *linuxWorld) DamageDisk(path, how string) {
+	requests := flaws[how]
+	if how == "dirty" && !hasJournal(path) {
+		requests = "ssv state 0"
+	}
+	cmd := exec.Command("debugfs", "-w", "-f", "-", path)
+	cmd.Stdin = strings.NewReader(requests + "\n")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		panic(err.Error() + ": " + string(out))
+	}
+}
+
+// hasJournal: the superblock says so (EXT4_FEATURE_COMPAT_HAS_JOURNAL).
+func hasJournal(path string) bool {
+	device := must(os.Open(path))
+	defer device.Close()
+	var features [1]byte
+	_, err := device.ReadAt(features[:], 1024+0x5c)
+	check(err)
+	return features[0]&4 != 0
+}
+
+// MendDisk is e2fsck(8) that asks nobody.
+func (w *linuxWorld) MendDisk(path string) {
+	out, err := exec.Command("e2fsck", "-fy", path).CombinedOutput()
+	if code, is := errors.AsType[*exec.ExitError](err); err != nil && (!is || code.ExitCode() != 1) {
+		panic(err.Error() + ": " + string(out))
+	}
+}
+
 // loopOver attaches a file to a loop device.
 func loopOver(name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_RDWR, 0)

@@ -60,6 +60,7 @@ var sites = map[string]map[string]site{
 		"Probe":    {"probe", "path", "Helper", false},
 		"Identify": {"identify", "path", "Syscall", false},
 		"Format":   {"format", "f.Path", "Helper", true},
+		"Check":    {"check", "f.Path", "Helper", true},
 	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},

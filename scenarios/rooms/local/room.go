@@ -35,7 +35,7 @@ func Room() *world.Room {
 		New: func() world.RoomRun {
 			return &run{
 				given: map[string]given{}, bound: map[string]hal.HostFile{}, tried: map[string]hal.HostFile{},
-				had: map[string]disk{},
+				had: map[string]disk{}, passed: map[string]checker{},
 			}
 		},
 	}

@@ -31,6 +31,8 @@ import (
 //
 // S2: the agent makes a filesystem on a disk only if nothing is on it, but for a part of one that it has begun.
 //
+// S36: see checks.go.
+//
 // S1: the agent removes no name in it. L12: the status says why a directory is not given to a pod.
 
 // run is what a run notes of local volumes.
@@ -43,6 +45,8 @@ type run struct {
 	had      map[string]disk         // by path: what is on disks that volumes have, as long as pods have these
 	swaps    bool                    // the next boot finds two disks in each other's places
 	swapped  bool
+	passed   map[string]checker // by uuid: who has checked a filesystem last, and found nothing left
+	isMended bool               // people mend filesystems
 }
 
 // disk is what a volume has.
@@ -76,13 +80,14 @@ func begin(g world.Planner) {
 	for _, dir := range []string{plainDir, plainDir + "/one", linkedDir, exportDir, deepDir} {
 		w.WriteFile(dir+"/"+kept, []byte("data"))
 	}
+	w.AddBlockDevice(blankDisk, "", "")
+	w.AddBlockDevice(usedDisk, "ext4", usedUUID)
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
 			h.isHunted = true
+			h.damages(g)
 		}
 	}
-	w.AddBlockDevice(blankDisk, "", "")
-	w.AddBlockDevice(usedDisk, "ext4", usedUUID)
 	odd := g.Pick("workload.local-odd", oddDisk, 0, 3, 1, 1, 1, 1)
 	if odd == 4 { // it is a directory
 		w.MakeDir(oddDisk)
@@ -136,6 +141,7 @@ func (h *run) Mends(r *world.Run) {
 	}
 	mountsDisk(r.W)
 	h.swapsBack(r)
+	h.mendsDisks(r)
 	if to, _ := r.W.Find(linkDir); to.Path != linkedDir {
 		turnsLink(r.W, linkedDir)
 	}
@@ -309,7 +315,7 @@ func (h *run) diskMisfit(r *world.Run, pv *corev1.PersistentVolume) string {
 	case holds == sim.Unrecognized: // or a part of a filesystem whose pod has gone: a person clears it
 		return at + " is not blank"
 	}
-	return ""
+	return needsMending(r, pv)
 }
 
 // Refuses: the directory is missing or another one. A pod that has the former one keeps it until its next setup.
@@ -363,10 +369,15 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 		r.Judges("S2")
 		if holds, uuid := r.W.BlockDeviceHolds(e.Path); holds != sim.Unrecognized {
 			h.had[e.Path] = disk{uuid: uuid}
+			h.passed[uuid] = checker{e.Run, e.Op} // it is new
 		}
 		if e.Text != "" {
 			r.Fail("S2", "format", e.Path, "the agent makes a filesystem on "+e.Path+", which held "+e.Text)
 		}
+		return
+	}
+	if e.Kind == sim.EffectChecked {
+		h.checks(r, e)
 		return
 	}
 	_, below, isPlace := strings.Cut(e.Path, "/volumes/kubernetes.io~local-volume/")
@@ -377,6 +388,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 			h.tried[e.Path] = is
 		}
 		if path.Dir(e.Path) == plugin.LocalMountsDir(lang.RootDir) {
+			h.mountsChecked(r, e)
 			h.mounts(r, e.Path)
 		}
 		return
