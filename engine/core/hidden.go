@@ -34,10 +34,13 @@ func (c *Core) isTold(name string) bool {
 	})
 }
 
-// unknownUser returns where a pod may have a volume that stands on r and that no record tells of: the journal may be an
-// old copy, or damaged.
-func (c *Core) unknownUser(r *rung) (string, bool) {
-	if r.Pod != "" || len(c.unseen) == 0 {
+// unknownUser returns where a pod may have what a verb on r needs that no pod has, and no record tells of it: the
+// journal may be an old copy, or damaged. A teardown of what pods share needs that no volume stands on it, and a setup
+// of a volume for one pod that no other pod has it.
+func (c *Core) unknownUser(r *rung, verb Verb) (string, bool) {
+	isShared := verb == TearDown && r.Pod == ""
+	isForOne := verb == SetUp && r.Exclusive != "" && r.state != Present
+	if !isShared && !isForOne || len(c.unseen) == 0 {
 		return "", false
 	}
 	return c.unseen[0], true

@@ -105,8 +105,8 @@ func (c *Core) next(r *rung) decision {
 		name, _ := c.veil(r)
 		return waitOn(whyHidden, hal.Key(name))
 	}
-	if d.act && d.verb == TearDown {
-		if name, is := c.unknownUser(r); is {
+	if d.act {
+		if name, is := c.unknownUser(r, d.verb); is {
 			return waitOn(whyHidden, hal.Key(name))
 		}
 	}

@@ -232,8 +232,12 @@ func (w *World) flexTarget(dir string) syscall.Errno {
 	return errno
 }
 
-// hold notes what a driver has for a directory.
+// hold notes what a driver has for a directory. What a program holds that was removed while it ran nobody can call
+// back.
 func (d *flexDriver) hold(dir, elsewhere string) {
+	if d.isOff {
+		return
+	}
 	d.holds = append(d.free(dir), flexHold{dir, elsewhere})
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/scenarios/dealings"
@@ -84,12 +85,16 @@ func Wounds(r *world.Run, name string, how world.Wound, point, length int64) {
 	if all := r.W.Entries(file); len(all) > 0 {
 		file += "/" + all[int(point)%len(all)]
 	}
+	logged := r.W.ReadFile(dealings.DeletionsLog)
 	if !wound(r, file, how, point, length) {
 		return
 	}
 	r.Root.WoundedAt = r.W.Now()
 	if name == "deletions.log" {
 		dealings.LosesLog(r)
+		for _, entry := range deletions.Parse(logged) { // the name of the log may not be durable yet
+			r.Announced.Taken[entry.Path] = r.W.Now()
+		}
 		notTheAgents := r.W.ReadFile(dealings.DeletionsLog)
 		r.Announced.Older = append(r.Announced.Older, notTheAgents...)
 	}

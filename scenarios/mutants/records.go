@@ -81,7 +81,12 @@ var records = []Mutant{
 	},
 	{
 		"a record of a stage tells of all that depends on it", "S5, laws 5.4", "engine/core.Core.next",
-		"if name, is := c.unknownUser(r); is {", "if name, is := c.unknownUser(r); is && !r.recorded {",
+		"if name, is := c.unknownUser(r, d.verb); is {", "if name, is := c.unknownUser(r, d.verb); is && !r.recorded {",
+	},
+	{
+		"a volume of one pod comes up while another pod can not be looked at", "S9, laws 5.4",
+		"engine/core.Core.unknownUser",
+		`isForOne := verb == SetUp && r.Exclusive != "" && r.state != Present`, "isForOne := false",
 	},
 	{
 		"what a record tells of is not known", "L1, laws 5.4", "engine/core.Core.isTold",
