@@ -38,6 +38,10 @@ func newGitServer(t *testing.T) *gitServer {
 	at, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	s := &gitServer{t: t, root: at + "/root", dir: at + "/repositories"}
+	require.NoError(t, os.Mkdir(s.root, 0o755))
+	// A clone leaves room on its disk, and the disk of the tests may be full.
+	require.NoError(t, unix.Mount("roomy", s.root, "tmpfs", 0, "size=1g,mode=0755"))
+	t.Cleanup(func() { require.NoError(t, unix.Unmount(s.root, unix.MNT_DETACH)) })
 	s.host, err = New(Options{RootDir: s.root})
 	require.NoError(t, err)
 	t.Cleanup(s.host.Close)
