@@ -34,9 +34,9 @@ func (c *Core) isTold(name string) bool {
 	})
 }
 
-// unknownUser returns where a pod may have what a verb on r needs that no pod has, and no record tells of it: the
-// journal may be an old copy, or damaged. A teardown of what pods share needs that no volume stands on it, and a setup
-// of a volume for one pod that no other pod has it.
+// unknownUser returns a place that volnode could not look at, and for whose sake a verb on r waits: a pod may have a
+// volume there of which no record tells, as the journal may be an old copy, or damaged. A teardown of what pods share
+// waits, as that volume may stand on it, and so does the setup of a volume for one pod, as that may be the same volume.
 func (c *Core) unknownUser(r *rung, verb Verb) (string, bool) {
 	isShared := verb == TearDown && r.Pod == ""
 	isForOne := verb == SetUp && r.Exclusive != "" && r.state != Present

@@ -150,15 +150,15 @@ var projections = []Mutant{
 	},
 	{
 		"an optional bundle that is not known yet is not there", "S20, S22", "engine/plugin/projected.bundlesOf",
-		"isOptional && v.IsComplete:", "isOptional:",
+		"isOptional(b) && v.IsComplete:", "isOptional(b):",
 	},
 	{
 		"an optional bundle that is missing keeps a pod from coming", "L2", "engine/plugin/projected.bundlesOf",
-		"isOptional && v.IsComplete:", "isOptional && !v.IsComplete:",
+		"isOptional(b) && v.IsComplete:", "isOptional(b) && !v.IsComplete:",
 	},
 	{
 		"a bundle that is missing makes an empty file", "S20", "engine/plugin/projected.bundlesOf",
-		"case len(all) > 0 || isOptional && v.IsComplete:",
-		"case len(all) > 0 || (isOptional || len(what) > 0) && v.IsComplete:",
+		"case len(all) > 0 || isOptional(b) && v.IsComplete:",
+		"case len(all) > 0 || (isOptional(b) || len(what) > 0) && v.IsComplete:",
 	},
 }

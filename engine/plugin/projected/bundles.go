@@ -24,6 +24,8 @@ import (
 // semicolons.
 const paramBundles = "bundles"
 
+func isOptional(b *corev1.ClusterTrustBundleProjection) bool { return b.Optional != nil && *b.Optional }
+
 func isBundle(p corev1.VolumeProjection) bool { return p.ClusterTrustBundle != nil }
 
 // bundlesOf are the bundles of a source at a field, and why there is none.
@@ -66,9 +68,8 @@ func bundlesOf(v plugin.Volume, at string, b *corev1.ClusterTrustBundleProjectio
 			what = "without a labelSelector no ClusterTrustBundle is chosen, and an empty one, {}, chooses all"
 		}
 	}
-	isOptional := b.Optional != nil && *b.Optional
 	switch {
-	case len(all) > 0 || isOptional && v.IsComplete:
+	case len(all) > 0 || isOptional(b) && v.IsComplete:
 		return all, nil
 	case !v.IsComplete:
 		return nil, plugin.Problemf(at, "volnode does not know yet whether there is a ClusterTrustBundle for it: it has "+
@@ -119,6 +120,8 @@ func (m *made) addBundles(
 		c, _ := reading(h, o)
 		text, err := h.Cluster.TrustBundle(c, name)
 		switch {
+		case hal.Is(err, syscall.ENOENT) && isOptional(b):
+			continue // the news of its end is on the way
 		case hal.Is(err, syscall.ENOENT):
 			return "ClusterTrustBundle " + name + " is not there; add it"
 		case err != nil:
