@@ -102,7 +102,7 @@ func (e ears) ConfigMap(c hal.Call, namespace, name string) (map[string]string, 
 }
 
 // TrustBundle is the cluster's.
-func (e ears) TrustBundle(c hal.Call, name string) (string, error) {
+func (e ears) TrustBundle(c hal.Call, name string) (hal.TrustBundle, error) {
 	return e.cluster.TrustBundle(c, name)
 }
 

@@ -121,12 +121,18 @@ type Cluster interface {
 	// ConfigMap reads what a ConfigMap holds, of its data and its binaryData, at the moment it is used. Its errors are
 	// those of Secret. From a task.
 	ConfigMap(c Call, namespace, name string) (map[string]string, error)
-	// TrustBundle reads the certificates of a ClusterTrustBundle, as PEM, at the moment it is used. Its errors are those
-	// of Secret. From a task.
-	TrustBundle(c Call, name string) (string, error)
+	// TrustBundle reads a ClusterTrustBundle, at the moment it is used. Its errors are those of Secret. From a task.
+	TrustBundle(c Call, name string) (TrustBundle, error)
 	// Pod returns the pod of that uid as its source has it, at the moment it is used. ENOENT if there is none. From a
 	// task.
 	Pod(c Call, namespace, name, uid string) (*corev1.Pod, error)
+}
+
+// TrustBundle is the content of a ClusterTrustBundle, and what may have changed since a pod chose it.
+type TrustBundle struct {
+	PEM    string // the certificates
+	Signer string
+	Labels map[string]string
 }
 
 // Secret is the content of a secret. It prints as ***, in every format.

@@ -6,7 +6,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
@@ -14,8 +16,12 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// bundleField is where the certificates of a ClusterTrustBundle are.
-const bundleField = "trustBundle"
+// What is held of a ClusterTrustBundle, and under which key. A label's key has labelField in front of it.
+const (
+	bundleField = "trustBundle"
+	signerField = "signerName"
+	labelField  = "label "
+)
 
 // mostBundle is how many bytes a ClusterTrustBundle may have, as an API server has it.
 const mostBundle = 1 << 20
@@ -39,9 +45,13 @@ func (c *content) trustBundle(node string, d document) error {
 	if err := badBundle(b.Spec.TrustBundle); err != nil {
 		return fmt.Errorf("spec.trustBundle: %w", err)
 	}
+	data := map[string]string{bundleField: b.Spec.TrustBundle, signerField: b.Spec.SignerName}
+	for _, label := range slices.Sorted(maps.Keys(b.Labels)) {
+		data[labelField+label] = b.Labels[label]
+	}
 	return c.holds(d, &hal.Content{
 		Kind: hal.TrustBundleKind, Name: b.Name, UID: string(b.UID), Signer: b.Spec.SignerName, Labels: b.Labels,
-	}, map[string]string{bundleField: b.Spec.TrustBundle})
+	}, data)
 }
 
 // identifyBundle is identify for a name that may have colons.
@@ -78,8 +88,14 @@ func badBundle(text string) error {
 	return nil
 }
 
-// TrustBundle reads the certificates of a ClusterTrustBundle, as Secret does.
-func (c *Cluster) TrustBundle(call hal.Call, name string) (string, error) {
+// TrustBundle reads a ClusterTrustBundle, as Secret does.
+func (c *Cluster) TrustBundle(call hal.Call, name string) (hal.TrustBundle, error) {
 	data, err := c.held(call, id{Kind: hal.TrustBundleKind, Name: name})
-	return data[bundleField], err
+	is := hal.TrustBundle{PEM: data[bundleField], Signer: data[signerField], Labels: map[string]string{}}
+	for _, field := range slices.Sorted(maps.Keys(data)) {
+		if label, isLabel := strings.CutPrefix(field, labelField); isLabel {
+			is.Labels[label] = data[field]
+		}
+	}
+	return is, err
 }

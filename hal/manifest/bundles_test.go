@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,6 +63,20 @@ func TestBundles(t *testing.T) {
 		_, err := decode("n", "x.yaml", []byte(text))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestABundleIsReadWithItsLabels(t *testing.T) {
+	w := newWorld(t)
+	text := certificate(t)
+	w.put("bundle.yaml", "apiVersion: certificates.k8s.io/v1beta1\nkind: ClusterTrustBundle\n"+
+		"metadata: {name: \"example.com:ca:a\", labels: {live: \"yes\"}}\nspec:\n  signerName: example.com/ca\n"+
+		fmt.Sprintf("  trustBundle: %q\n", text))
+	w.start()
+	is, err := w.cloud.TrustBundle(hal.Call{}, "example.com:ca:a")
+	require.NoError(t, err)
+	require.Equal(t, hal.TrustBundle{PEM: text, Signer: "example.com/ca", Labels: map[string]string{"live": "yes"}}, is)
+	_, err = w.cloud.TrustBundle(hal.Call{}, "example.com:ca:b")
+	require.True(t, hal.Is(err, syscall.ENOENT), "%v", err)
 }
 
 // A trouble of a bundle concerns the pods that name it, and those that choose among the bundles of its signer.

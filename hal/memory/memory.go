@@ -381,7 +381,7 @@ func (cluster) Pod(hal.Call, string, string, string) (*corev1.Pod, error) { retu
 
 func (cluster) ConfigMap(hal.Call, string, string) (map[string]string, error) { return nil, nil }
 
-func (cluster) TrustBundle(hal.Call, string) (string, error) { return "", nil }
+func (cluster) TrustBundle(hal.Call, string) (hal.TrustBundle, error) { return hal.TrustBundle{}, nil }
 
 func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 	return hal.NewSecret(nil), nil

@@ -189,12 +189,7 @@ func (cl *Cluster) Hold(kind, namespace, name string, data map[string]string) *h
 	is := &hal.Content{Kind: kind, Namespace: namespace, Name: name, Version: strconv.FormatUint(cl.edits, 10)}
 	is.UID = name + "-" + is.Version
 	if kind == hal.TrustBundleKind {
-		is.Signer, is.Labels = data[SignerField], map[string]string{}
-		for _, field := range slices.Sorted(maps.Keys(data)) {
-			if label, isLabel := strings.CutPrefix(field, LabelField); isLabel {
-				is.Labels[label] = data[field]
-			}
-		}
+		is.Signer, is.Labels = data[SignerField], labelsIn(data)
 	}
 	at := cl.holds(kind, namespace+"/"+name)
 	if at < 0 {
@@ -204,6 +199,17 @@ func (cl *Cluster) Hold(kind, namespace, name string, data map[string]string) *h
 	is.UID = cl.held[at].is.UID
 	cl.held[at] = holding{is, data}
 	return is
+}
+
+// labelsIn are the labels of a ClusterTrustBundle.
+func labelsIn(data map[string]string) map[string]string {
+	labels := map[string]string{}
+	for _, field := range slices.Sorted(maps.Keys(data)) {
+		if label, isLabel := strings.CutPrefix(field, LabelField); isLabel {
+			labels[label] = data[field]
+		}
+	}
+	return labels
 }
 
 // holds is the index of what an object holds; -1 if there is no such object.
@@ -275,9 +281,9 @@ func (h hostCluster) ConfigMap(c hal.Call, namespace, name string) (map[string]s
 	return h.held(callConfigMap, hal.ConfigMapKind, c, namespace+"/"+name)
 }
 
-func (h hostCluster) TrustBundle(c hal.Call, name string) (string, error) {
+func (h hostCluster) TrustBundle(c hal.Call, name string) (hal.TrustBundle, error) {
 	data, err := h.held(callBundle, hal.TrustBundleKind, c, "/"+name)
-	return data[BundleField], err
+	return hal.TrustBundle{PEM: data[BundleField], Signer: data[SignerField], Labels: labelsIn(data)}, err
 }
 
 func (h hostCluster) Pod(c hal.Call, namespace, name, uid string) (*corev1.Pod, error) {

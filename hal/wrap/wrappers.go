@@ -248,9 +248,9 @@ func (w cluster) ConfigMap(
 
 func (w cluster) TrustBundle(
 	c hal.Call, name string,
-) (string, error) {
+) (hal.TrustBundle, error) {
 	at := Site{"trustBundle", name, hal.ClassRPC, false}
-	return get(w.around, at, c, func() (string, error) {
+	return get(w.around, at, c, func() (hal.TrustBundle, error) {
 		return w.Cluster.TrustBundle(c, name)
 	})
 }

@@ -121,12 +121,12 @@ var projections = []Mutant{
 		"w.c.Inside = hal.Inside{Path: d.Path, ID: top.ID}", "_ = top",
 	},
 	{
-		"a bundle of another signer is trusted", "S20, K:G103", "engine/plugin/projected.bundlesOf",
-		"if is.Signer == *b.SignerName && chosen", "if *b.SignerName != is.Name && chosen",
+		"a bundle of another signer is trusted", "S20, K:G103", "engine/plugin/projected.isChosen",
+		"signer == *b.SignerName && chosen", "signer != \"\" && chosen",
 	},
 	{
-		"the labels of bundles choose none out", "S20, K:G103", "engine/plugin/projected.bundlesOf",
-		"chosen.Matches(labels.Set(is.Labels))", "(chosen.Empty() || labels.Set(is.Labels) != nil)",
+		"the labels of bundles choose none out", "S20, K:G103", "engine/plugin/projected.isChosen",
+		"chosen.Matches(labels.Set(has))", "(chosen.Empty() || has != nil)",
 	},
 	{
 		"a change of a bundle reaches no pod", "S20, K:G103", "engine/plugin/projected.bundleVersion",
@@ -135,6 +135,10 @@ var projections = []Mutant{
 	{
 		"a bundle that comes reaches no pod of its signer", "S20, L2", "engine.objects.put",
 		"o.changed(populator.Ref{Kind: populator.RefBundle})", "",
+	},
+	{
+		"the labels of a bundle are not looked at when it is read", "S20", "engine/plugin/projected.made.addBundles",
+		"case err == nil && isChosen(b, is.Signer, is.Labels):", "case err == nil:",
 	},
 	{
 		"a certificate of two bundles comes twice", "S20, K:G103", "engine/plugin/projected.made.addBundles",

@@ -137,8 +137,11 @@ func (objects) TrustBundles() []*hal.Content {
 	}}
 }
 
-func (objects) TrustBundle(hal.Call, string) (string, error) {
-	return "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n", nil
+func (o objects) TrustBundle(hal.Call, string) (hal.TrustBundle, error) {
+	is := o.TrustBundles()[0]
+	return hal.TrustBundle{
+		PEM: "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n", Signer: is.Signer, Labels: is.Labels,
+	}, nil
 }
 
 func (objects) Secret(hal.Call, string, string) (hal.Secret, error) { return hal.NewSecret(held), nil }

@@ -165,11 +165,19 @@ func run() (status int, err error) {
 	say(Up)
 	c := exec.Command("/usr/bin/env", append([]string{"--"}, job.Args...)...)
 	c.Dir, c.Env, c.Stdout, c.Stderr = "/w", env, out, out
-	err = c.Run()
-	if exit, is := errors.AsType[*exec.ExitError](err); is {
-		return exit.ExitCode(), nil
+	if err := c.Start(); err != nil {
+		return 0, err
 	}
-	return 0, err
+	for { // as the first process, this one also waits for those that nobody else waits for
+		var ended unix.WaitStatus
+		switch pid, err := unix.Wait4(-1, &ended, 0, nil); {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 0, err
+		case pid == c.Process.Pid:
+			return ended.ExitStatus(), nil // -1 after a signal
+		}
+	}
 }
 
 // line opens the serial line for output, which it passes on as it is.

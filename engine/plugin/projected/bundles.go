@@ -54,12 +54,11 @@ func bundlesOf(v plugin.Volume, at string, b *corev1.ClusterTrustBundleProjectio
 		}
 		what = "there is no ClusterTrustBundle " + *b.Name
 	} else {
-		chosen, err := metav1.LabelSelectorAsSelector(b.LabelSelector) // nil chooses none, an empty one all
-		if err != nil {
+		if _, err := metav1.LabelSelectorAsSelector(b.LabelSelector); err != nil {
 			return nil, plugin.Problemf(at+".labelSelector", "%v", err)
 		}
 		for _, is := range v.Contents.TrustBundles() {
-			if is.Signer == *b.SignerName && chosen.Matches(labels.Set(is.Labels)) {
+			if isChosen(b, is.Signer, is.Labels) {
 				all = append(all, is)
 			}
 		}
@@ -76,6 +75,16 @@ func bundlesOf(v plugin.Volume, at string, b *corev1.ClusterTrustBundleProjectio
 			"not read all objects; volnode tries again once it has")
 	}
 	return nil, plugin.Problemf(at, "%s; add one, or set optional: true", what)
+}
+
+// isChosen reports whether a source names its bundle, or has all of a signer and labels. A nil selector chooses none,
+// an empty one all.
+func isChosen(b *corev1.ClusterTrustBundleProjection, signer string, has map[string]string) bool {
+	if b.Name != nil && *b.Name != "" {
+		return true
+	}
+	chosen, err := metav1.LabelSelectorAsSelector(b.LabelSelector)
+	return err == nil && signer == *b.SignerName && chosen.Matches(labels.Set(has))
 }
 
 // bundleVersion checks a source at a field, and returns the versions of its bundles.
@@ -118,16 +127,19 @@ func (m *made) addBundles(
 			continue // no bundle is there, and none need be
 		}
 		c, _ := reading(h, o)
-		text, err := h.Cluster.TrustBundle(c, name)
+		is, err := h.Cluster.TrustBundle(c, name)
 		switch {
-		case hal.Is(err, syscall.ENOENT) && isOptional(b):
-			continue // the news of its end is on the way
-		case hal.Is(err, syscall.ENOENT):
-			return "ClusterTrustBundle " + name + " is not there; add it"
-		case err != nil:
+		case err != nil && !hal.Is(err, syscall.ENOENT):
 			return fmt.Sprintf("ClusterTrustBundle %s: volnode cannot read it: %v", name, err)
+		case err == nil && isChosen(b, is.Signer, is.Labels):
+		case isOptional(b):
+			continue // the news of its end, or of its labels, is on the way
+		case err != nil:
+			return "ClusterTrustBundle " + name + " is not there; add it"
+		default:
+			return "ClusterTrustBundle " + name + " no longer has the labels that are chosen; give them back, or add another"
 		}
-		for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {
+		for block, rest := pem.Decode([]byte(is.PEM)); block != nil; block, rest = pem.Decode(rest) {
 			if block.Type == "CERTIFICATE" {
 				certificates = append(certificates, block.Bytes)
 			}
