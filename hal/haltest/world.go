@@ -28,5 +28,7 @@ type World interface {
 	// PutDisk gives the node a disk, and returns its path. It holds "blank", "junk" that nobody knows, or a filesystem of
 	// that type with that UUID.
 	PutDisk(name, holds, uuid string) (path string)
+	// UseProject has somebody else use a project: a new directory is of it ("directory"), or it has a limit ("limit").
+	UseProject(project uint32, how, path string)
 	Close()
 }

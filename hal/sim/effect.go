@@ -72,6 +72,8 @@ const (
 	EffectGiven
 	// EffectDriven: a FlexVolume driver carries out a call: Driver, Method, Target, and as Message its options.
 	EffectDriven
+	// EffectLimited: the directory at Path got a project, or its limit.
+	EffectLimited
 )
 
 var effectNames = [...]string{
@@ -80,7 +82,7 @@ var effectNames = [...]string{
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
-	"formatted", "given", "driven",
+	"formatted", "given", "driven", "limited",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.
