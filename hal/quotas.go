@@ -1,7 +1,7 @@
 package hal
 
-// Quotas are the project quotas of the filesystem that the agent's root directory lies on (quotactl(2), PRJQUOTA). Class
-// file. No method follows a symbolic link, nor goes into a mount: see [Tree].
+// Quotas are the project quotas of the filesystem that the agent's root directory lies on (quotactl(2), PRJQUOTA).
+// Class file. No method follows a symbolic link, nor goes into a mount: see [Tree].
 //
 // A project is a number. A directory may be of one, and all that is made in it is of the same; the filesystem counts
 // what is of a project, and may have a limit for it. The numbers from [FirstProject] to [LastProject] are for agents.
@@ -18,9 +18,10 @@ type Quotas interface {
 	Limit(c Call, path string, bytes int64, project uint32) (uint32, error)
 	// Usage tells how much of its limit the directory path takes, and how many names are below it. ENODATA: it has none.
 	Usage(c Call, path string) (Usage, error)
-	// Lift takes away the limit of the directory path, which keeps its project, unless that is another one than project;
-	// 0 is any of agents. It takes away also the limits of agents for which nothing is of their project any more. path
-	// may be missing. It succeeds on a filesystem without project quotas, which has no limits.
+	// Lift takes away the limit of the directory path, which keeps its project: that must be project, or any of agents if
+	// project is 0; EEXIST if it is another one of agents, whose limit stays. It takes away also the limits of agents for
+	// which nothing is of their project any more. path may be missing. It succeeds on a filesystem without project
+	// quotas, which has no limits.
 	Lift(c Call, path string, project uint32) error
 }
 

@@ -31,8 +31,9 @@ type Input struct {
 	Attachment func(name string) *storagev1.VolumeAttachment
 	// Held finds what is known of a Secret or a ConfigMap.
 	Held func(kind, namespace, name string) *hal.Content
-	// RepositorySchemes, HasTokens, IsComplete and ServesFlex: see [plugin.Volume].
+	// RepositorySchemes, HoldsLimits, HasTokens, IsComplete and ServesFlex: see [plugin.Volume].
 	RepositorySchemes []string
+	HoldsLimits       bool
 	HasTokens         bool
 	IsComplete        bool
 	ServesFlex        bool
@@ -165,6 +166,7 @@ func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 		Root: p.Root, NodeName: p.NodeName, Run: p.Run, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
 		Registered: p.Registered, IsComplete: p.IsComplete, Contents: p,
 		HasTokens: p.HasTokens, ServesFlex: p.ServesFlex, RepositorySchemes: p.RepositorySchemes,
+		HoldsLimits: p.HoldsLimits,
 	}
 	result := Volume{Name: spec.Name, Problem: u.problem}
 	if result.Problem == nil {

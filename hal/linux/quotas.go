@@ -83,12 +83,12 @@ type quotaState struct {
 // Limit gives the directory a project, syncs that, and sees whether nobody else has taken the same one, before it sets
 // the limit. So one that is left without a directory means that the disk has lost something.
 func (q *quotas) Limit(c hal.Call, path string, bytes int64, project uint32) (uint32, error) {
-	err := q.host.within(c, hal.ClassFile, "quota limit", path, func() error {
+	err := q.host.within(c, hal.ClassFile, "limit", path, func() error {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		fd, err := q.open(path)
 		if err != nil {
-			return failure(hal.ClassFile, "quota limit", path, err)
+			return failure(hal.ClassFile, "limit", path, err)
 		}
 		defer unix.Close(fd)
 		if bytes <= 0 {
@@ -108,10 +108,10 @@ func (q *quotas) Limit(c hal.Call, path string, bytes int64, project uint32) (ui
 			err = canLimit(fd, &is, project)
 		}
 		if err != nil {
-			return failure(hal.ClassFile, "quota limit", path, err)
+			return failure(hal.ClassFile, "limit", path, err)
 		}
 		if project, err = limit(fd, &is, uint64(bytes), named); err != nil {
-			return partial("quota limit", path, err)
+			return partial("limit", path, err)
 		}
 		return nil
 	})
@@ -125,15 +125,14 @@ func (q *quotas) open(path string) (int, error) {
 	return q.host.open(path, writing, hal.Inside{}, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// canLimit says why a directory can't have a limit. One that was left without its limit gets another project: two agents
-// may have taken that one at once.
+// canLimit says why a directory can't have a limit. One that was left without its limit gets another project: two
+// agents may have taken that one at once.
 func canLimit(fd int, is *attributes, project uint32) error {
 	switch {
 	case is.project == 0:
 		return mustBeEmpty(fd)
 	case !hal.IsProject(is.project) || project != 0 && project != is.project:
-		return because(syscall.EEXIST, "it is of project "+strconv.FormatUint(uint64(is.project), 10)+
-			", which volnode has not given to it; see who has (lsattr -pd)")
+		return ofAnother(is.project)
 	case project == is.project:
 		return nil
 	}
@@ -143,6 +142,11 @@ func canLimit(fd int, is *attributes, project uint32) error {
 	}
 	is.project = 0
 	return mustBeEmpty(fd)
+}
+
+func ofAnother(project uint32) error {
+	return because(syscall.EEXIST, "it is of project "+strconv.FormatUint(uint64(project), 10)+
+		", which volnode has not given to it; see who has (lsattr -pd)")
 }
 
 func mustBeEmpty(fd int) error {
@@ -227,14 +231,14 @@ func freeProject(fd int, next uint32, named []uint32) (uint32, error) {
 
 func (q *quotas) Usage(c hal.Call, path string) (hal.Usage, error) {
 	var is hal.Usage
-	err := q.host.within(c, hal.ClassFile, "quota usage", path, func() error {
+	err := q.host.within(c, hal.ClassFile, "usage", path, func() error {
 		fd, err := q.open(path)
 		if err != nil {
-			return failure(hal.ClassFile, "quota usage", path, err)
+			return failure(hal.ClassFile, "usage", path, err)
 		}
 		defer unix.Close(fd)
 		if is, err = usageIn(fd); err != nil {
-			return failure(hal.ClassFile, "quota usage", path, err)
+			return failure(hal.ClassFile, "usage", path, err)
 		}
 		return nil
 	})
@@ -265,12 +269,12 @@ func usageIn(fd int) (hal.Usage, error) {
 }
 
 func (q *quotas) Lift(c hal.Call, path string, project uint32) error {
-	return q.host.within(c, hal.ClassFile, "quota lift", path, func() error {
+	return q.host.within(c, hal.ClassFile, "lift", path, func() error {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		home, err := openHome(q.host.options.RootDir)
 		if err != nil {
-			return failure(hal.ClassFile, "quota lift", path, err)
+			return failure(hal.ClassFile, "lift", path, err)
 		}
 		defer unix.Close(home)
 		fd, err := q.open(path)
@@ -285,16 +289,19 @@ func (q *quotas) Lift(c hal.Call, path string, project uint32) error {
 		case errors.Is(err, syscall.EOPNOTSUPP):
 			return nil
 		case err != nil:
-			return failure(hal.ClassFile, "quota lift", path, err)
+			return failure(hal.ClassFile, "lift", path, err)
 		}
 		if !isMissing {
 			err = lift(fd, project)
+		}
+		if errors.Is(err, syscall.EEXIST) {
+			return failure(hal.ClassFile, "lift", path, err)
 		}
 		if err == nil {
 			err = liftUnused(home)
 		}
 		if err != nil {
-			return partial("quota lift", path, err)
+			return partial("lift", path, err)
 		}
 		return nil
 	})
@@ -304,8 +311,11 @@ func (q *quotas) Lift(c hal.Call, path string, project uint32) error {
 func lift(fd int, project uint32) error {
 	var is attributes
 	var has quota
-	if err := attributesOf(fd, &is); err != nil || !hal.IsProject(is.project) || project != 0 && project != is.project {
+	if err := attributesOf(fd, &is); err != nil || !hal.IsProject(is.project) {
 		return err
+	}
+	if project != 0 && project != is.project {
+		return ofAnother(is.project)
 	}
 	if err := quotaOf(fd, getQuota, is.project, &has); err != nil || !has.isOurs() {
 		return err

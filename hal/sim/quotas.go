@@ -14,9 +14,10 @@ import (
 
 // quotas are the project quotas of a filesystem.
 type quotas struct {
-	isOff  bool    // it was mounted without them: limits are kept, and hold nobody
-	limits []limit // by project
-	named  []uint32
+	isOff  bool     // it was mounted without them: limits are kept, and hold nobody
+	limits []limit  // by project
+	taken  []uint32 // people have named them, or set a limit for them
+	mixed  []uint32 // containers have given their directories to them
 }
 
 // limit is that of one project.
@@ -84,8 +85,9 @@ func (w *World) TakeProject(project uint32, how ProjectUse, path string) {
 	case ProjectDirectory:
 		w.makeDirs(path).n.project = project
 	case ProjectName:
-		sb.quotas.named = append(sb.quotas.named, project)
+		sb.quotas.taken = append(sb.quotas.taken, project)
 	case ProjectLimit:
+		sb.quotas.taken = append(sb.quotas.taken, project)
 		sb.quotas.set(limit{project: project, bytes: 1 << 20})
 	}
 }
@@ -99,12 +101,23 @@ func (w *World) UseProject(project uint32, how, path string) {
 	w.TakeProject(project, use, path)
 }
 
+// GiveProject has a container, which is root, give the directory at a path to another project (FS_IOC_FSSETXATTR).
+func (w *World) GiveProject(path string, project uint32) syscall.Errno {
+	at, _, errno := w.look(path, walkAll)
+	if errno == 0 && at.n.sb.quotas != nil {
+		at.n.project = project
+		at.n.sb.quotas.mixed = append(at.n.sb.quotas.mixed, project)
+	}
+	return errno
+}
+
 // Project is a project of the root filesystem, as it is.
 type Project struct {
 	Number  uint32
 	Limit   int64 // in bytes, 0 for none
 	IsOurs  bool  // an agent has set the limit
-	IsNamed bool  // people have named it
+	IsTaken bool  // people have named it, or set a limit for it
+	IsMixed bool  // containers have given directories to it
 	Used    int64 // bytes
 	// Tops are the directories that are of it and lie in one that is not, as their filesystem has their paths.
 	Tops []string
@@ -134,8 +147,11 @@ func (w *World) Projects() (all []Project) {
 		p := at(l.project)
 		p.Limit, p.IsOurs = l.bytes, l.isOurs
 	}
-	for _, number := range sb.quotas.named {
-		at(number).IsNamed = true
+	for _, number := range sb.quotas.taken {
+		at(number).IsTaken = true
+	}
+	for _, number := range sb.quotas.mixed {
+		at(number).IsMixed = true
 	}
 	return all
 }
@@ -199,6 +215,23 @@ func (n *node) mayTake(more int64) syscall.Errno {
 		return syscall.ENOSPC // xfs_trans_dqresv of Linux
 	}
 	return syscall.EDQUOT
+}
+
+// WriteInside is WriteFile by a container: quotas hold it.
+func (w *World) WriteInside(path string, data []byte) syscall.Errno {
+	at, _, errno := w.look(path[:lastSlash(path)], walkAll)
+	if errno == 0 {
+		old := int64(0)
+		if k := at.n.child(path[lastSlash(path)+1:]); k != nil && k.file != nil {
+			old = k.file.size
+		}
+		errno = at.n.mayTake(inSectors(int64(len(data))) - inSectors(old))
+	}
+	if errno == 0 || errno == syscall.ENOENT { // a directory that is missing is made
+		w.WriteFile(path, data)
+		return 0
+	}
+	return errno
 }
 
 type hostQuotas struct{ *host }
@@ -293,7 +326,7 @@ func (q *quotas) free(sb *superblock) uint32 {
 	used := map[uint32]bool{}
 	sb.root.eachOfProject(func(n *node) { used[n.project] = true })
 	for p := hal.FirstProject; p <= hal.LastProject; p++ {
-		if l := q.of(p); !used[p] && !slices.Contains(q.named, p) && (l == nil || l.isOurs) {
+		if l := q.of(p); !used[p] && !slices.Contains(q.taken, p) && (l == nil || l.isOurs) {
 			return p
 		}
 	}
@@ -303,9 +336,9 @@ func (q *quotas) free(sb *superblock) uint32 {
 func (h hostQuotas) Usage(c hal.Call, path string) (hal.Usage, error) {
 	w := h.w
 	k := h.enter(callQuota, path, c, &w.menus.read)
-	w.tell(actor{call: &k}, Effect{Kind: EffectMeasured, Path: path})
 	errno, ok := k.acts()
 	if !ok {
+		w.tell(actor{call: &k}, Effect{Kind: EffectMeasured, Path: path})
 		return hal.Usage{}, k.done(errno)
 	}
 	n, q, errno := w.directory(path)
@@ -319,6 +352,7 @@ func (h hostQuotas) Usage(c hal.Call, path string) (hal.Usage, error) {
 	case l == nil || !l.isOurs:
 		return hal.Usage{}, k.done(syscall.ENODATA)
 	}
+	w.tell(actor{call: &k}, Effect{Kind: EffectMeasured, Path: path})
 	bytes, nodes := n.sb.used(n.project)
 	return hal.Usage{
 		Bytes:  hal.Amount{Total: l.bytes, Used: bytes, Available: max(0, l.bytes-bytes)},
@@ -345,7 +379,10 @@ func (h hostQuotas) Lift(c hal.Call, path string, project uint32) error {
 		return k.done(0)
 	}
 	isCut := k.crash == CrashAfter && w.chooser.Pick(k.subject.id(k.site.amount), []uint32{1, 1}) == 1
-	if l := q.limitOf(n); l != nil && l.isOurs && (project == 0 || project == n.project) {
+	if n != nil && project != 0 && project != n.project && hal.IsProject(n.project) {
+		return k.done(syscall.EEXIST)
+	}
+	if l := q.limitOf(n); l != nil && l.isOurs {
 		q.lift(n.project)
 	}
 	if isCut {

@@ -53,7 +53,8 @@ func TestALimitOutlastsThePower(t *testing.T) {
 		w.CutPower()
 		all := w.Projects()
 		require.Len(t, all, 1, disk)
-		require.Equal(t, sim.Project{Number: hal.FirstProject, Limit: 1000, IsOurs: true, Tops: []string{root + "/d"}}, all[0])
+		want := sim.Project{Number: hal.FirstProject, Limit: 1000, IsOurs: true, Tops: []string{root + "/d"}}
+		require.Equal(t, want, all[0])
 	}
 }
 

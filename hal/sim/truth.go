@@ -313,23 +313,6 @@ func (w *World) WriteFile(path string, data []byte) {
 	w.contentChanged(path)
 }
 
-// WriteInside is WriteFile by a container: quotas hold it.
-func (w *World) WriteInside(path string, data []byte) syscall.Errno {
-	at, _, errno := w.look(path[:lastSlash(path)], walkAll)
-	if errno == 0 {
-		old := int64(0)
-		if k := at.n.child(path[lastSlash(path)+1:]); k != nil && k.file != nil {
-			old = k.file.size
-		}
-		errno = at.n.mayTake(inSectors(int64(len(data))) - inSectors(old))
-	}
-	if errno == 0 || errno == syscall.ENOENT { // a directory that is missing is made
-		w.WriteFile(path, data)
-		return 0
-	}
-	return errno
-}
-
 // Fill has a container write so many names below a directory, as deep as it likes. They are counted and not kept.
 func (w *World) Fill(path string, names int) syscall.Errno {
 	at, _, errno := w.walk(path, walkAll)

@@ -19,9 +19,9 @@ type Site struct {
 // many tasks at once.
 type Around func(s Site, c hal.Call, do func() error) error
 
-// Host returns h with around put around each call of Mounts, Tree, Files, HostPaths, Images, Flex, Repositories, Quotas,
-// Blocks, Children, Registration, Drivers, the CSI services, the reads of Cluster, and Tokens. Runtime and Watches,
-// which act on nothing, stay.
+// Host returns h with around put around each call of Mounts, Tree, Files, HostPaths, Images, Flex, Repositories,
+// Quotas, Blocks, Children, Registration, Drivers, the CSI services, the reads of Cluster, and Tokens. Runtime and
+// Watches, which act on nothing, stay.
 func Host(h hal.Host, around Around) hal.Host {
 	h.Mounts = mounts{h.Mounts, around}
 	h.Tree = tree{h.Tree, around}

@@ -62,6 +62,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S33", "the agent reports no pod ready after a publish on a filesystem that had visibly failed"},
 	{"S34", "no hostPath leads to a place that the agent empties or owns"},
 	{"S35", "all answers of the engine agree"},
+	{"S36", "a quota holds an emptyDir to its limit if that is configured, and only then; each has a project of its own " +
+		"that nobody else uses"},
 	{"L1", "the agent removes everything some time after its last user has gone"},
 	{"L2", "everything wanted comes up within a bound after the faults stop"},
 	{"L3", "a broken driver, or one bad entry on the node, harms no pod that it does not concern"},
