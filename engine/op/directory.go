@@ -198,7 +198,7 @@ func (d Directory) Remove(h *hal.Host, o core.Op) core.Result {
 		return r
 	}
 	until := h.Runtime.Now().Add(deletionTurn)
-	if more, err := d.discard(h, c, until); more || err != nil {
+	if more, err := d.discard(h, c, trash, until); more || err != nil {
 		return leftover(more, err)
 	}
 	err := h.Tree.Rename(c, d.Path, trash)
@@ -207,7 +207,7 @@ func (d Directory) Remove(h *hal.Host, o core.Op) core.Result {
 	case err != nil:
 		return refused(Unknown("cannot move its directory aside to delete it: "+err.Error()), err)
 	default:
-		if more, err := d.discard(h, c, until); more || err != nil {
+		if more, err := d.discard(h, c, trash, until); more || err != nil {
 			return leftover(more, err)
 		}
 	}
@@ -255,7 +255,7 @@ func (d Directory) ClearTrash(h *hal.Host, o core.Op) (short string, more bool) 
 	if o.First {
 		return "", false
 	}
-	more, err := d.discard(h, Call(o), h.Runtime.Now().Add(deletionTurn))
+	more, err := d.discard(h, Call(o), TrashOf(d.Path), h.Runtime.Now().Add(deletionTurn))
 	switch {
 	case err != nil:
 		return "cannot delete all files of its last life: " + err.Error(), false
@@ -267,8 +267,9 @@ func (d Directory) ClearTrash(h *hal.Host, o core.Op) (short string, more bool) 
 
 // discard deletes what was moved aside, as far as its turn goes. If that is of another project than is known, as it is
 // of an earlier life of the pod, or somebody has changed it, its limit goes once nothing is of it.
-func (d Directory) discard(h *hal.Host, c hal.Call, until hal.Instant) (more bool, err error) {
-	trash := TrashOf(d.Path)
+func (d Directory) discard(
+	h *hal.Host, c hal.Call, trash string, until hal.Instant,
+) (more bool, err error) {
 	isOther := false
 	if d.IsLimited {
 		err := h.Quotas.Lift(c, trash, d.Project)

@@ -188,10 +188,11 @@ func pagesOf(v plugin.Volume) (int64, *plugin.Problem) {
 
 // limitOf is the size limit of an emptyDir on disk. One in memory has it as its filesystem's size.
 func limitOf(made []core.Param) int64 {
-	limit, err := strconv.ParseInt(strings.TrimPrefix(core.Value(made, paramSize), held), 10, 64)
-	if err != nil || core.Value(made, paramMedium) != "" {
+	size := strings.TrimPrefix(core.Value(made, paramSize), held)
+	if size == "" || core.Value(made, paramMedium) != "" {
 		return 0
 	}
+	limit, _ := strconv.ParseInt(size, 10, 64)
 	return limit
 }
 

@@ -61,7 +61,11 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 
 // projectOf is the project of a volume's quota as it was up last, 0 if that is not known.
 func projectOf(o core.Op) uint32 {
-	project, _ := strconv.ParseUint(core.FactOf(o.Facts, factProject), 10, 32) // 0 for none
+	text := core.FactOf(o.Facts, factProject)
+	if text == "" {
+		return 0 // an error would cost memory
+	}
+	project, _ := strconv.ParseUint(text, 10, 32)
 	return uint32(project)
 }
 

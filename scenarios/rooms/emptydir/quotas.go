@@ -20,7 +20,7 @@ import (
 // begin draws whether the agent is to hold limits, and who else uses projects of agents.
 func begin(g world.Planner) {
 	r := g.Run()
-	which := g.Pick("workload.quotas", "", 0, 3, 2, 1)
+	which := g.Pick("workload.quotas", "", 0, 5, 2, 1)
 	if which == 0 {
 		return
 	}
