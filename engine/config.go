@@ -44,6 +44,9 @@ type Config struct {
 	// RepositorySchemes are the schemes of URLs that volumes of the source gitRepo may have: see
 	// [hal.RepositorySchemes]. Default: none, and so no such volumes.
 	RepositorySchemes []string
+	// HoldsLimits: a project quota of the filesystem holds each emptyDir on disk to its sizeLimit. Else volnode looks from
+	// time to time what it holds.
+	HoldsLimits bool
 	// Sources are the cluster's sources; nothing is torn down before each of them is synced. Default: "manifest".
 	Sources []hal.Source
 

@@ -83,7 +83,8 @@ func newObjects(p *port, e ears, registered func() []string, facts func(driver s
 			return o.contents[populator.Ref{Kind: populator.RefKind(kind), Namespace: namespace, Name: name}]
 		},
 		HasTokens: p.h.Tokens != nil, ServesFlex: p.cfg.FlexVolumes, RepositorySchemes: p.cfg.RepositorySchemes,
-		Driver: facts, Config: p.cfg.driver,
+		HoldsLimits: p.cfg.HoldsLimits,
+		Driver:      facts, Config: p.cfg.driver,
 	}
 	return o
 }

@@ -152,6 +152,11 @@ func (s *starting) read(isPatient bool, known identity.Identity) (n node, err er
 	n.start.HasRun = hasRun || !n.loaded.New || len(n.start.Orphans)+len(n.start.Hidden)+len(children) > 0
 	n.start.Untold = untold(n.start.Unseen, table, n.start.Records)
 	prune(&h, c, s.cfg.RootDir, listing.Empty)
+	if s.cfg.HoldsLimits {
+		// Of directories that are gone: somebody has removed them, or the disk has lost them. If it fails, the next setup
+		// or teardown does it.
+		_ = s.h.Quotas.Lift(c, s.cfg.RootDir, 0)
+	}
 	n.base = standsOn(table, s.cfg.RootDir).ID
 	n.strange = strangers(table, s.cfg.RootDir, placesOf(&n.start))
 	n.start.Covers = coversOf(nil, n.strange)

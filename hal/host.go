@@ -13,6 +13,7 @@ type Host struct {
 	Images        Images
 	Flex          FlexDrivers
 	Repositories  Repositories
+	Quotas        Quotas
 	Blocks        Blocks
 	Children      Children
 	Registration  Registration
@@ -40,6 +41,7 @@ func (h *Host) Lacks() string {
 		{"Images", h.Images},
 		{"Flex", h.Flex},
 		{"Repositories", h.Repositories},
+		{"Quotas", h.Quotas},
 		{"Blocks", h.Blocks},
 		{"Children", h.Children},
 		{"Registration", h.Registration},

@@ -131,7 +131,7 @@ func actions() []workload.Action {
 			}),
 			on("hold synced", func(t *scene, _ []string) string { t.W.Cluster.HoldSynced("manifest"); return "" }),
 			on("release synced", func(t *scene, _ []string) string { t.W.Cluster.ReleaseSynced("manifest"); return "" }),
-		}, meddling(), expectations())
+		}, quotaActions(), meddling(), expectations())
 }
 
 // meddling is the statements of what somebody does to volumes and directories.

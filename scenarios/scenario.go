@@ -102,6 +102,10 @@ func (t *scenario) configures() {
 	if t.S.Measures {
 		t.R.Cfg.MeasureEvery = dealings.MeasureEvery
 	}
+	if t.S.HasQuotas {
+		t.W.SetQuotas(true)
+	}
+	t.R.WillHold = t.S.HoldsLimits
 	if t.S.IsWithoutGit {
 		t.R.Cfg.RepositorySchemes = []string{}
 	}

@@ -78,6 +78,7 @@ func start(r *world.Run, h hal.Host) {
 	h.Cluster = heard{h.Cluster, r}
 	dealings.HearDrivers(r, &h)
 	r.H, r.Core, r.Synced, r.Heard, r.BornAt = h, nil, false, world.NewObjects(), r.W.Now()
+	r.HoldsLimits = r.WillHold
 	for _, m := range r.Rooms {
 		m.Born(r)
 	}
@@ -86,7 +87,7 @@ func start(r *world.Run, h hal.Host) {
 		r.W.ReadFile(dealings.DeletionsLog))
 	dealings.Forget(&r.Registrars, r.W.Drivers())
 	cfg := r.Cfg
-	cfg.NodeName = r.Host
+	cfg.NodeName, cfg.HoldsLimits = r.Host, r.HoldsLimits
 	if _, isNode := r.W.Exists(identity.File(lang.RootDir)); !isNode {
 		cfg.NodeName = lang.NodeName // a host is renamed once it is a node
 	}

@@ -108,7 +108,9 @@ func write(t *workload.Scene, file, volume, name string) string {
 		if u.Driver != "" && !u.Bare && len(t.W.MountsAt(u.Path)) == 0 {
 			t.R.Astray = append(t.R.Astray, u.Path+"/"+file)
 		}
-		t.W.WriteFile(u.Path+"/"+file, []byte(file))
+		if errno := t.W.WriteInside(u.Path+"/"+file, []byte(file)); errno != 0 {
+			return errno.Error()
+		}
 	}
 	return why
 }

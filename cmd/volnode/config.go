@@ -48,6 +48,7 @@ type configuration struct {
 	ImageDir          string            `yaml:"imageDir"`
 	GitRepoVolumes    []string          `yaml:"gitRepoVolumes"`
 	FlexVolumeDir     string            `yaml:"flexVolumeDir"` // "" serves no FlexVolume drivers
+	EmptyDirQuota     emptyDirQuota     `yaml:"emptyDirQuota"`
 	MissingManifests  missingManifests  `yaml:"missingManifests"`
 	MountNamespace    mountNamespace    `yaml:"mountNamespace"`
 	Socket            string            `yaml:"socket"`
@@ -97,6 +98,14 @@ const (
 	ownNamespace  mountNamespace = "own"  // whichever it is started in
 )
 
+// emptyDirQuota says what a sizeLimit of an emptyDir on disk means.
+type emptyDirQuota string
+
+const (
+	quotaOff      emptyDirQuota = "off"     // volnode tells if it holds more
+	quotaEnforced emptyDirQuota = "enforce" // a project quota of the filesystem lets it hold no more
+)
+
 // missingManifests says what it means that a manifest is missing, and the manifest directory is another one than
 // before.
 type missingManifests string
@@ -130,6 +139,7 @@ func defaultConfiguration() configuration {
 		NodeLabels: map[string]string{},
 		RootDir:    defaultRootDir, ManifestDir: defaultManifestDir, ImageDir: defaultImageDir, Socket: defaultSocket,
 		GitRepoVolumes:   []string{},
+		EmptyDirQuota:    quotaOff,
 		MountNamespace:   hostNamespace,
 		MissingManifests: missingWaits,
 		CSI: csiConfig{
@@ -208,6 +218,9 @@ func (c *configuration) complete() error {
 	}
 	if c.MissingManifests != missingWaits && c.MissingManifests != missingGone {
 		bad("missingManifests", "%q is neither wait nor gone", c.MissingManifests)
+	}
+	if c.EmptyDirQuota != quotaOff && c.EmptyDirQuota != quotaEnforced {
+		bad("emptyDirQuota", "%q is neither off nor enforce", c.EmptyDirQuota)
 	}
 	if c.Logging.Format != logText && c.Logging.Format != logJSON {
 		bad("logging.format", "%q is neither text nor json", c.Logging.Format)
@@ -304,7 +317,8 @@ func (c *configuration) engineConfig(events func([]engine.Event)) engine.Config 
 			return core.PodUID(manifest.PodUID(node, namespace, name))
 		},
 		FlexVolumes: c.FlexVolumeDir != "", RepositorySchemes: c.GitRepoVolumes,
-		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
+		HoldsLimits: c.EmptyDirQuota == quotaEnforced,
+		NoRuntime:   true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
 		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers,
 		JournalBytes: int64(c.JournalBytes), MeasureEvery: c.VolumeStatsPeriod,
 		Events: events, EventLevel: c.Logging.eventLevel(),

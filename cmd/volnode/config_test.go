@@ -33,6 +33,7 @@ csi:
     san.example.com: {callTimeout: 10m, lateWindow: 0s, actsAfterReply: true}
     nfs.example.com: {publishesWithoutMount: true}
 gitRepoVolumes: [https, http]
+emptyDirQuota: enforce
 journalBytes: 8Mi
 logging: {format: json, level: debug}
 `))
@@ -45,6 +46,9 @@ logging: {format: json, level: debug}
 	e := c.engineConfig(nil)
 	require.True(t, e.NoRuntime)
 	require.Equal(t, []string{"https", "http"}, e.RepositorySchemes)
+	require.True(t, e.HoldsLimits)
+	off := defaultConfiguration()
+	require.False(t, off.engineConfig(nil).HoldsLimits)
 	require.Empty(t, defaultConfiguration().GitRepoVolumes, "nothing is cloned unless a person allows it")
 	require.EqualValues(t, 8<<20, e.JournalBytes)
 	require.Equal(t, []time.Duration{5 * time.Minute, 40 * time.Second, 90 * time.Second},
@@ -157,6 +161,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 			"dots", configHead + "manifestDir: /etc/../a",
 			`manifestDir: "/etc/../a" is not in its shortest form; write "/a"`,
 		},
+		{"no such quota", configHead + "emptyDirQuota: on", `:3: emptyDirQuota: "on" is neither off nor enforce`},
 		{"relative drivers", configHead + "flexVolumeDir: exec", `:3: flexVolumeDir: "exec" is not an absolute path`},
 		{"long socket", configHead + "socket: /" + strings.Repeat("a", 120), "longer than the 107 bytes"},
 		{"node name", configHead + "nodeName: a/b", "nodeName: "},

@@ -104,6 +104,19 @@ func TestNFSVolumes(t *testing.T) {
 	runs(t, image, j, "bash", "nfs.sh")
 }
 
+func TestProjectQuotas(t *testing.T) {
+	script, err := os.ReadFile("testdata/quotas.sh")
+	require.NoError(t, err)
+	for _, fsType := range []string{"ext4", "xfs"} {
+		t.Run(fsType, func(t *testing.T) {
+			image, j := machine(t, Kernels[0])
+			require.NoError(t, os.WriteFile(filepath.Join(j.Share, "quotas.sh"), script, 0o755))
+			build(t, filepath.Join(j.Share, "volnode"), "build", "-tags", "volnode_faults", "./cmd/volnode")
+			runs(t, image, j, "bash", "quotas.sh", fsType)
+		})
+	}
+}
+
 // hal/linux does on older kernels what it does on this host's: without statmount(2), with one that tells no source, and
 // without mount events.
 func TestOlderKernels(t *testing.T) {
@@ -112,7 +125,8 @@ func TestOlderKernels(t *testing.T) {
 			image, j := machine(t, kernel)
 			build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
 			build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
-			runs(t, image, j, "sh", "-c", "./conform -sequences 200 && ./linux.test -test.short")
+			runs(t, image, j, "sh", "-c", "./conform -sequences 200 && ./conform -quotas ext4 && ./conform -quotas xfs && "+
+				"./linux.test -test.short")
 		})
 	}
 }

@@ -27,6 +27,11 @@ type Directory struct {
 	Size     string // bytes, in memory; "" is the kernel's default: half of the RAM (tmpfs(5)), or all huge pages
 	// PageSize is that of the huge pages which the filesystem in memory is made of, in bytes; "" for none.
 	PageSize string
+	// IsLimited: a project quota may hold it to a limit, which goes before its files are deleted: once it is gone,
+	// nothing tells of the limit.
+	IsLimited bool
+	// Project is that of the quota; 0 if it is not known.
+	Project uint32
 }
 
 // owns: m is the mount that was confirmed, or carries our mark.
@@ -193,7 +198,7 @@ func (d Directory) Remove(h *hal.Host, o core.Op) core.Result {
 		return r
 	}
 	until := h.Runtime.Now().Add(deletionTurn)
-	if more, err := deleteTree(h, c, trash, until); more || err != nil {
+	if more, err := d.discard(h, c, trash, until); more || err != nil {
 		return leftover(more, err)
 	}
 	err := h.Tree.Rename(c, d.Path, trash)
@@ -202,7 +207,7 @@ func (d Directory) Remove(h *hal.Host, o core.Op) core.Result {
 	case err != nil:
 		return refused(Unknown("cannot move its directory aside to delete it: "+err.Error()), err)
 	default:
-		if more, err := deleteTree(h, c, trash, until); more || err != nil {
+		if more, err := d.discard(h, c, trash, until); more || err != nil {
 			return leftover(more, err)
 		}
 	}
@@ -250,7 +255,7 @@ func (d Directory) ClearTrash(h *hal.Host, o core.Op) (short string, more bool) 
 	if o.First {
 		return "", false
 	}
-	more, err := deleteTree(h, Call(o), TrashOf(d.Path), h.Runtime.Now().Add(deletionTurn))
+	more, err := d.discard(h, Call(o), TrashOf(d.Path), h.Runtime.Now().Add(deletionTurn))
 	switch {
 	case err != nil:
 		return "cannot delete all files of its last life: " + err.Error(), false
@@ -258,6 +263,24 @@ func (d Directory) ClearTrash(h *hal.Host, o core.Op) (short string, more bool) 
 		return "volnode still deletes files of its last life", true
 	}
 	return "", false
+}
+
+// discard deletes what was moved aside, as far as its turn goes. If that is of another project than is known, as it is
+// of an earlier life of the pod, or somebody has changed it, its limit goes once nothing is of it.
+func (d Directory) discard(
+	h *hal.Host, c hal.Call, trash string, until hal.Instant,
+) (more bool, err error) {
+	isOther := false
+	if d.IsLimited {
+		err := h.Quotas.Lift(c, trash, d.Project)
+		if isOther = hal.Is(err, syscall.EEXIST); err != nil && !isOther {
+			return false, err
+		}
+	}
+	if more, err = deleteTree(h, c, trash, until); isOther && !more && err == nil {
+		err = h.Quotas.Lift(c, trash, d.Project)
+	}
+	return more, err
 }
 
 // HasTrash reports whether a deletion of ours, which has not ended, is why the volume's directory is another one. A

@@ -71,6 +71,8 @@ type Volume struct {
 	Contents Contents
 	// RepositorySchemes are the schemes of URLs that repositories may be cloned from; none for no clones.
 	RepositorySchemes []string
+	// HoldsLimits: project quotas hold emptyDirs on disk to their limits.
+	HoldsLimits bool
 	// HasTokens: somebody makes tokens of service accounts.
 	HasTokens bool
 	// ServesFlex: the operator has said where the FlexVolume drivers are.

@@ -34,8 +34,9 @@ type Input struct {
 	Held func(kind, namespace, name string) *hal.Content
 	// Bundles are the ClusterTrustBundles that are known, by name.
 	Bundles map[string]*hal.Content
-	// RepositorySchemes, HasTokens, IsComplete and ServesFlex: see [plugin.Volume].
+	// RepositorySchemes, HoldsLimits, HasTokens, IsComplete and ServesFlex: see [plugin.Volume].
 	RepositorySchemes []string
+	HoldsLimits       bool
 	HasTokens         bool
 	IsComplete        bool
 	ServesFlex        bool
@@ -169,6 +170,7 @@ func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 		Root: p.Root, NodeName: p.NodeName, Run: p.Run, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
 		Registered: p.Registered, IsComplete: p.IsComplete, Contents: p,
 		HasTokens: p.HasTokens, ServesFlex: p.ServesFlex, RepositorySchemes: p.RepositorySchemes,
+		HoldsLimits: p.HoldsLimits,
 	}
 	result := Volume{Name: spec.Name, Problem: u.problem}
 	if result.Problem == nil {

@@ -21,11 +21,24 @@ var Golden string
 //go:embed testdata/cases.txt
 var scripts string
 
+// Quotas is Golden of the cases that need a filesystem with project quotas.
+//
+//go:embed testdata/quotas.golden
+var Quotas string
+
+//go:embed testdata/quotas.txt
+var quotaScripts string
+
 // Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #,
 // blank lines between.
-func Cases() []Case {
+func Cases() []Case { return casesOf(scripts) }
+
+// QuotaCases are those of testdata/quotas.txt: their worlds have project quotas.
+func QuotaCases() []Case { return casesOf(quotaScripts) }
+
+func casesOf(text string) []Case {
 	var all []Case
-	for line := range strings.Lines(scripts) {
+	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.TrimSpace(line)
 		name, head := strings.CutPrefix(line, "== ")
@@ -39,10 +52,10 @@ func Cases() []Case {
 	return all
 }
 
-// Record runs all cases, each on a world of its own, and returns the golden text.
-func Record(newWorld func() World) string {
+// Record runs cases, each on a world of its own, and returns the golden text.
+func Record(cases []Case, newWorld func() World) string {
 	var b strings.Builder
-	for _, c := range Cases() {
+	for _, c := range cases {
 		b.WriteString(section(c.Name, runOn(newWorld, c.Script, false)))
 	}
 	return b.String()
@@ -99,14 +112,21 @@ func writeRest(b *strings.Builder, who string, history []string, from int) {
 const uniqueIDs = "mount ids are never used again"
 
 // CheckCases compares the histories of all cases with the golden file.
-func CheckCases(newWorld func() World) []Difference {
+func CheckCases(newWorld func() World) []Difference { return check(Cases(), Golden, newWorld) }
+
+// CheckQuotaCases is CheckCases of those that need project quotas.
+func CheckQuotaCases(newWorld func() World) []Difference {
+	return check(QuotaCases(), Quotas, newWorld)
+}
+
+func check(cases []Case, golden string, newWorld func() World) []Difference {
 	want := map[string][]string{}
-	for part := range strings.SplitSeq(Golden, "== ") {
+	for part := range strings.SplitSeq(golden, "== ") {
 		name, history, _ := strings.Cut(part, "\n")
 		want[name] = strings.Split(strings.TrimSuffix(history, "\n"), "\n")
 	}
 	var differences []Difference
-	for _, c := range Cases() {
+	for _, c := range cases {
 		if c.Name == uniqueIDs && usesMountIDsAgain() {
 			continue
 		}

@@ -45,13 +45,14 @@ type disk struct {
 //	repository NAME TAG|- [FILE TEXT]…           clone NAME|URL TAG|- P [BELOW] [GROUP]
 //	driver NAME MANNER       undriver NAME       flexinit NAME
 //	flexmount NAME P [key=value]…                flexunmount NAME P
+//	limit P BYTES [PROJECT]  lift P [PROJECT]    quota P      uses PROJECT directory|limit P
 //	disk NAME blank|junk|TYPE [UUID]             probe|identify NAME|P format NAME TYPE UUID [begun|other]
 //	spoil NAME dirty|mendable|grave  mend NAME   check NAME TYPE UUID [other]
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"
 // has it go into the mount at P, the top one, and "in P bottom" into the one below all others there. NAME~ is a
-// repository that the server of NAME does not have.
+// repository that the server of NAME does not have. PROJECT is a number that counts from the first one of agents.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {

@@ -33,5 +33,7 @@ type World interface {
 	DamageDisk(path, how string)
 	// MendDisk is a person who mends it.
 	MendDisk(path string)
+	// UseProject has somebody else use a project: a new directory is of it ("directory"), or it has a limit ("limit").
+	UseProject(project uint32, how, path string)
 	Close()
 }

@@ -47,6 +47,7 @@ type Host struct {
 	children *children
 	watches  *watches
 	mounts   *mounts
+	quotas   *quotas
 
 	stop   chan struct{} // closed by Close
 	mu     sync.Mutex    // orders watch and Close
@@ -75,6 +76,7 @@ func New(o Options) (*Host, error) {
 	h := &Host{options: o, runtime: r, stop: make(chan struct{})}
 	h.drivers = &drivers{host: h, byName: map[string]*driver{}}
 	h.children = &children{host: h, running: map[int]bool{}}
+	h.quotas = &quotas{host: h, files: []string{"/etc/projects", "/etc/projid"}}
 	index := newMountIndex()
 	h.watches = &watches{host: h, index: index, rescanEvery: time.Minute, places: &places{host: h}}
 	h.watches.short = newShortage(o.Unwatched)
@@ -139,7 +141,7 @@ func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h},
 		Files: &files{h}, HostPaths: &hostPaths{h}, Images: &images{h}, Flex: &flex{h},
-		Repositories: &repositories{h}, Blocks: &blocks{h},
+		Repositories: &repositories{h}, Quotas: h.quotas, Blocks: &blocks{h},
 		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)},
 		Drivers: h.drivers, Watches: h.watches,
 		CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers}, CSIController: &csiController{h.drivers},

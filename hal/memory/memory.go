@@ -56,7 +56,8 @@ func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) 
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h},
-		HostPaths: hostPaths{h}, Images: images{h}, Flex: flexDrivers{}, Repositories: repositories{h}, Blocks: blocks{},
+		HostPaths: hostPaths{h}, Images: images{h}, Flex: flexDrivers{}, Repositories: repositories{h}, Quotas: quotas{h},
+		Blocks:       blocks{},
 		Children:     children{},
 		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h},
 		Cluster: cluster{h.objects}, Watches: watches{h},
@@ -281,6 +282,28 @@ func (r repositories) Clone(_ hal.Call, of hal.Repository) error {
 		return failures[syscall.EEXIST]
 	}
 	r.makeAll(of.Dir)
+	return nil
+}
+
+type quotas struct{ *Host }
+
+// Limit limits nothing, and says that it does.
+func (q quotas) Limit(_ hal.Call, at string, _ int64, project uint32) (uint32, error) {
+	defer q.begin().mu.Unlock()
+	n := q.nodes[at]
+	switch {
+	case n == nil:
+		return 0, failures[syscall.ENOENT]
+	case project == 0:
+		project = hal.FirstProject + uint32(n.info.Inode)%(hal.LastProject-hal.FirstProject)
+	}
+	return project, nil
+}
+
+func (quotas) Usage(hal.Call, string) (hal.Usage, error) { return hal.Usage{}, nil }
+
+func (q quotas) Lift(hal.Call, string, uint32) error {
+	defer q.begin().mu.Unlock()
 	return nil
 }
 

@@ -99,6 +99,18 @@ func TestContractRecordedFromLinux(t *testing.T) {
 	require.Empty(t, differences)
 }
 
+func TestQuotasRecordedFromLinux(t *testing.T) {
+	for _, d := range haltest.CheckQuotaCases(withQuotas) {
+		t.Error(d)
+	}
+}
+
+func withQuotas() haltest.World {
+	w := sim.New(sim.Config{Private: true})
+	w.SetQuotas(true)
+	return w
+}
+
 func TestMountTableAnswersLikeTheKernel(t *testing.T) {
 	w := benign(t, sim.Config{})
 	h := w.Host()

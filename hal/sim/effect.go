@@ -75,6 +75,8 @@ const (
 	EffectGiven
 	// EffectDriven: a FlexVolume driver carries out a call: Driver, Method, Target, and as Message its options.
 	EffectDriven
+	// EffectLimited: the directory at Path got a project, or its limit.
+	EffectLimited
 )
 
 var effectNames = [...]string{
@@ -83,7 +85,7 @@ var effectNames = [...]string{
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
-	"formatted", "checked", "given", "driven",
+	"formatted", "checked", "given", "driven", "limited",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.

@@ -21,7 +21,9 @@ type node struct {
 	mode   uint32
 	uid    uint32
 	gid    uint32
-	kids   []*node // of a directory, sorted by name
+	// project: see quotas; what is made in a directory is of its project
+	project uint32
+	kids    []*node // of a directory, sorted by name
 	// of a directory, names below it that nobody but who removes them all looks at: a container's million files
 	bulk    int
 	found   int         // in kids, the entry that was looked for last
@@ -50,6 +52,7 @@ type superblock struct {
 	// readOnly: it is mounted read-only, by the first mount of it.
 	readOnly bool
 	pages    *pageCache // nil where a power cut loses nothing, or everything
+	quotas   *quotas    // of projects; nil where there are none
 }
 
 // filesystem is all superblocks: what exists, mounted or not.
@@ -100,6 +103,7 @@ func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
 // newChild makes a node that is to be in the directory n, of its group if it has the set-group-ID bit (inode(7)).
 func (n *node) newChild(kind hal.FileType, mode uint32) *node {
 	k := n.sb.newNode(kind, mode)
+	k.project = n.project
 	if n.mode&modeSetGID != 0 {
 		k.gid = n.gid
 	}
@@ -483,7 +487,7 @@ func (w *World) makeDirs(path string) location {
 
 func hashTree(n *node, h uint64) uint64 {
 	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode) ^ uint64(n.bulk)<<40 ^ uint64(n.uid)<<16 ^
-		uint64(n.gid)<<24)
+		uint64(n.gid)<<24 ^ uint64(n.project)<<8)
 	if n.file != nil {
 		h = fold(h ^ n.file.hash())
 	}

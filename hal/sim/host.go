@@ -21,6 +21,7 @@ func (w *World) hostOf(inc *incarnation) hal.Host {
 	return hal.Host{
 		Runtime: hostRuntime{h}, Machine: hostMachine{h}, Mounts: hostMounts{h}, Tree: hostTree{h}, Files: hostFiles{h},
 		HostPaths: hostPaths{h}, Images: hostImages{h}, Flex: hostFlex{h}, Repositories: hostRepositories{h},
+		Quotas:   hostQuotas{h},
 		Blocks:   hostBlocks{h},
 		Children: hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
 		CSIIdentity: hostIdentity{h},

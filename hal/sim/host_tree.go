@@ -45,7 +45,7 @@ func (h hostTree) Mkdir(c hal.Call, path string, mode uint32) error {
 		if k.crash == CrashAfter && w.chooser.Pick(k.subject.id(k.site.amount), []uint32{1, 1}) == 1 {
 			return k.done(0)
 		}
-		w.give(actor{call: &k}, n, path, attributes{n.uid, n.gid, is})
+		w.give(actor{call: &k}, n, path, n.withMode(is))
 	}
 	return k.done(0)
 }
@@ -186,7 +186,7 @@ func (h hostTree) Chmod(c hal.Call, path string, mode uint32) error {
 	case at.m.isReadOnly():
 		return k.done(syscall.EROFS)
 	}
-	w.give(actor{call: &k}, at.n, path, attributes{at.n.uid, at.n.gid, mode & 0o7777})
+	w.give(actor{call: &k}, at.n, path, at.n.withMode(mode&0o7777))
 	return k.done(0)
 }
 

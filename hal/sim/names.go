@@ -107,9 +107,22 @@ func (w *World) rename(by actor, from location, name string, to location, newNam
 	return 0
 }
 
+func (n *node) attributes() attributes { return attributes{n.uid, n.gid, n.mode, n.project} }
+
+func (n *node) become(is attributes) {
+	n.uid, n.gid, n.mode, n.project = is.uid, is.gid, is.mode, is.project
+}
+
+// withMode is how a node is once it has another mode.
+func (n *node) withMode(mode uint32) attributes {
+	is := n.attributes()
+	is.mode = mode
+	return is
+}
+
 // ownedBy is how a node is once it is given to a user and a group; -1 leaves the one or the other.
 func (n *node) ownedBy(uid, gid int) attributes {
-	is := attributes{n.uid, n.gid, n.mode}
+	is := n.attributes()
 	if uid >= 0 {
 		is.uid = uint32(uid)
 	}
@@ -121,8 +134,8 @@ func (n *node) ownedBy(uid, gid int) attributes {
 
 // give changes whose a node at path is, and its mode.
 func (w *World) give(by actor, n *node, path string, is attributes) {
-	w.logChange(n, change{kind: changeAttributes, node: n, was: attributes{n.uid, n.gid, n.mode}, is: is})
-	n.uid, n.gid, n.mode = is.uid, is.gid, is.mode
+	w.logChange(n, change{kind: changeAttributes, node: n, was: n.attributes(), is: is})
+	n.become(is)
 	w.tell(by, Effect{Kind: EffectGiven, Path: path, Outcome: hal.Done})
 }
 

@@ -61,8 +61,8 @@ type change struct {
 	was, is  attributes
 }
 
-// attributes are whose a node is, and its mode.
-type attributes struct{ uid, gid, mode uint32 }
+// attributes are whose a node is, its mode and its project.
+type attributes struct{ uid, gid, mode, project uint32 }
 
 // pageCache is the changes of a superblock that are not durable, in order.
 type pageCache struct {
@@ -285,7 +285,7 @@ func (c *change) undo() {
 	case changeContent:
 		c.node.file = c.old
 	case changeAttributes:
-		c.node.uid, c.node.gid, c.node.mode = c.was.uid, c.was.gid, c.was.mode
+		c.node.become(c.was)
 	}
 }
 
@@ -313,6 +313,6 @@ func (c *change) redo() {
 	case changeContent:
 		c.node.file = c.new
 	case changeAttributes:
-		c.node.uid, c.node.gid, c.node.mode = c.is.uid, c.is.gid, c.is.mode
+		c.node.become(c.is)
 	}
 }

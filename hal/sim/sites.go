@@ -79,14 +79,15 @@ func Sites() []Site {
 	add(read, callConnect, callSecret, callConfigMap, callBundle, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
 		callReadlink)
-	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify)
+	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify, callQuota)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
 		if sites[i].Name == callMount.name {
 			sites[i].Menus = append(sites[i].Menus, netMount)
 		}
 	}
-	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink, callChown, callChmod)
+	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename, callSymlink, callChown, callChmod,
+		callLimit, callLift)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
 	add(helper, callFind, callMake, callUnpack, callClone, callUsage, callCount, callProbeDevice, callFormat, callCheck,

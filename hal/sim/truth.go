@@ -324,6 +324,9 @@ func (w *World) Fill(path string, names int) syscall.Errno {
 	case at.m.isReadOnly():
 		return syscall.EROFS
 	}
+	if errno := at.n.mayTake(int64(names) * sectorSize); errno != 0 {
+		return errno
+	}
 	at.n.bulk += names
 	return 0
 }

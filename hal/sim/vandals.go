@@ -47,7 +47,9 @@ func (w *World) Give(path string, uid, gid int, mode uint32) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	w.give(actor{}, at.n, path, attributes{at.n.ownedBy(uid, gid).uid, at.n.ownedBy(uid, gid).gid, mode})
+	is := at.n.ownedBy(uid, gid)
+	is.mode = mode
+	w.give(actor{}, at.n, path, is)
 	return 0
 }
 

@@ -63,8 +63,12 @@ func (v *View) Write(name string, offset int64, data []byte) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
+	end := max(k.file.size, offset+int64(len(data)))
+	if errno := k.mayTake(inSectors(end) - inSectors(k.file.size)); errno != 0 {
+		return errno
+	}
 	k.changed = v.w.sched.now
-	k.file.size = max(k.file.size, offset+int64(len(data)))
+	k.file.size = end
 	k.file.write(offset, data, 0, 0, false, &v.w.slabs)
 	return 0
 }

@@ -492,6 +492,38 @@ func (w mounts) Unmount(
 	})
 }
 
+type quotas struct {
+	hal.Quotas
+	around Around
+}
+
+func (w quotas) Limit(
+	c hal.Call, path string, bytes int64, project uint32,
+) (uint32, error) {
+	at := Site{"quota limit", path, hal.ClassFile, true}
+	return get(w.around, at, c, func() (uint32, error) {
+		return w.Quotas.Limit(c, path, bytes, project)
+	})
+}
+
+func (w quotas) Usage(
+	c hal.Call, path string,
+) (hal.Usage, error) {
+	at := Site{"quota usage", path, hal.ClassFile, false}
+	return get(w.around, at, c, func() (hal.Usage, error) {
+		return w.Quotas.Usage(c, path)
+	})
+}
+
+func (w quotas) Lift(
+	c hal.Call, path string, project uint32,
+) error {
+	at := Site{"quota lift", path, hal.ClassFile, true}
+	return w.around(at, c, func() error {
+		return w.Quotas.Lift(c, path, project)
+	})
+}
+
 type registration struct {
 	hal.Registration
 	around Around

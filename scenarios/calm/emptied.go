@@ -75,6 +75,12 @@ func Leftover(r *world.Run) string {
 			return "the publish of " + h.Volume + " at " + h.Path
 		}
 	}
+	for _, p := range r.W.Projects() {
+		// A directory that somebody has moved aside keeps its limit until after that is cleared away.
+		if p.IsOurs && len(p.Tops) == 0 && r.HoldsLimits && r.Aside == 0 {
+			return "the limit of project " + strconv.FormatUint(uint64(p.Number), 10)
+		}
+	}
 	for _, h := range r.W.FlexHolds() {
 		return "what the driver " + h.Driver + " holds for " + h.Dir
 	}

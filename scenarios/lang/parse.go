@@ -78,15 +78,17 @@ type Scenario struct {
 	IsWithoutGit bool
 	// IsWithoutFsck: the node has no program that checks the filesystems of its disks.
 	IsWithoutFsck bool
-	Files         bool
-	Disk          sim.Disk // of the node
-	Stuck         bool
-	Drivers       []sim.DriverSpec
-	Absent        map[string]bool // drivers that are not installed before a statement starts them
-	Bare          map[string]bool // drivers that the engine is configured to expect no mount of
-	Faults        []FaultRule
-	Steps         []Step
-	Objects       []Object
+	// HasQuotas: the node's disk has project quotas. HoldsLimits: the agent is configured to use them.
+	HasQuotas, HoldsLimits bool
+	Files                  bool
+	Disk                   sim.Disk // of the node
+	Stuck                  bool
+	Drivers                []sim.DriverSpec
+	Absent                 map[string]bool // drivers that are not installed before a statement starts them
+	Bare                   map[string]bool // drivers that the engine is configured to expect no mount of
+	Faults                 []FaultRule
+	Steps                  []Step
+	Objects                []Object
 	// JournalBytes and JournalMost are how large the agent's journal is at first, and how large it may grow.
 	JournalBytes, JournalMost int64
 }
@@ -214,6 +216,14 @@ func (p *parser) statement(line string) error {
 		}
 		if len(words) == 2 && words[1] == "without-fsck" {
 			p.s.IsWithoutFsck = true
+			return nil
+		}
+		if len(words) == 2 && words[1] == "quotas" {
+			p.s.HasQuotas = true
+			return nil
+		}
+		if len(words) == 2 && words[1] == "holds-limits" {
+			p.s.HoldsLimits = true
 			return nil
 		}
 		return p.choice(words, "host runtime", "host no-runtime", &p.s.Runtime)

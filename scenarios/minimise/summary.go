@@ -156,6 +156,10 @@ var texts = map[string][]string{
 	"workload.group-edit": {"the fsGroup of %s is edited"},
 	"workload.groups":     {"pods may have an fsGroup"},
 	"workload.measures":   {"volumes are asked how full they are"},
+	"workload.quotas": {
+		"quotas hold emptyDirs to their limits", "quotas are to hold emptyDirs to their limits, and the disk has none",
+	},
+	"workload.projects":   {"somebody uses a project of agents"},
 	"workload.misplaced":  {"%s is in a file that nobody understands for a while"},
 	"workload.in-tree":    {"the driver of awsElasticBlockStore serves this node"},
 	"workload.persistent": {"directories, disks and exports have PersistentVolumes"},

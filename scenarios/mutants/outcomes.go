@@ -116,7 +116,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what a start finds of a deletion is left", "L1", "engine/op.Directory.Remove",
-		`if more, err := deleteTree(h, c, trash, until); more || err != nil {
+		`if more, err := d.discard(h, c, trash, until); more || err != nil {
 			return leftover(more, err)
 		}
 		err := h.Tree.Rename`,

@@ -5,7 +5,7 @@ import "slices"
 // Table is the faulty engines. The old text of each is in its function exactly once.
 var Table = slices.Concat(first, decisions, outcomes, projections, groups, locals, nfsVolumes, flexVolumes, fences,
 	answers, records, starts, sources, manifests, identity, requests, renewals, accountTokens, measures, podEvents,
-	image, gitRepo, registrations, vandals, damage, secrets, roots, hostPaths, faces, ties, paces, tables, costs)
+	image, gitRepo, quotas, registrations, vandals, damage, secrets, roots, hostPaths, faces, ties, paces, tables, costs)
 
 // first is of all parts of the engine.
 var first = []Mutant{

@@ -64,6 +64,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S35", "all answers of the engine agree"},
 	{"S36", "a filesystem with errors is checked before containers may write to it: the volume's own, and nobody has it " +
 		"mounted meanwhile"},
+	{"S37", "a quota holds an emptyDir to its limit if that is configured, and only then; each has a project of its own " +
+		"that nobody else uses"},
 	{"L1", "the agent removes everything some time after its last user has gone"},
 	{"L2", "everything wanted comes up within a bound after the faults stop"},
 	{"L3", "a broken driver, or one bad entry on the node, harms no pod that it does not concern"},

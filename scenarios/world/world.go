@@ -132,8 +132,10 @@ type Run struct {
 	Rooms     []RoomRun   // by Rooms
 	BornAt    hal.Instant // when the present life of the agent began
 	Stop      bool        // no timeline event happens any more
-	goal      hal.Instant // to which the world goes on
-	Images    map[string][]ImageVersion
+	// HoldsLimits: the present life of the agent has quotas hold emptyDirs to their limits; WillHold: so will the next.
+	HoldsLimits, WillHold bool
+	goal                  hal.Instant // to which the world goes on
+	Images                map[string][]ImageVersion
 	// Repositories are the versions of each, by its URL.
 	Repositories map[string][]RepositoryVersion
 	Crowd        Crowd               // that comes in calm

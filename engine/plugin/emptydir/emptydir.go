@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,11 +27,16 @@ const Kind core.Kind = "emptydir"
 
 const (
 	paramMedium = "medium" // "", "Memory", or one of HugePages
-	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5)); see memoryOf
-	paramPages  = "pages"  // how large the huge pages are, in bytes; only of HugePages
+	// In bytes. In memory "" is the kernel's default, half of the RAM (tmpfs(5)): see memoryOf. On disk a quota holds the
+	// directory to what is behind held.
+	paramSize  = "size"
+	paramPages = "pages" // how large the huge pages are, in bytes; only of HugePages
 
 	factIs = "is" // the directory, or the filesystem in memory, that holds the volume's data
-	memory = "Memory"
+	// factProject is the project of the quota that holds the directory to its limit.
+	factProject = "project"
+	held        = "quota "
+	memory      = "Memory"
 )
 
 // Key is the key of a pod's emptyDir.
@@ -72,6 +78,9 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	switch src.Medium {
 	case corev1.StorageMediumDefault:
+		if v.HoldsLimits && size != "" {
+			size = held + size
+		}
 	case corev1.StorageMediumMemory:
 		if most := memoryOf(v.Pod); most > 0 && (size == "" || most < src.SizeLimit.Value()) {
 			size = strconv.FormatInt(most, 10)
@@ -179,18 +188,29 @@ func pagesOf(v plugin.Volume) (int64, *plugin.Problem) {
 
 // limitOf is the size limit of an emptyDir on disk. One in memory has it as its filesystem's size.
 func limitOf(made []core.Param) int64 {
-	limit, err := strconv.ParseInt(core.Value(made, paramSize), 10, 64)
-	if err != nil || core.Value(made, paramMedium) != "" {
+	size := strings.TrimPrefix(core.Value(made, paramSize), held)
+	if size == "" || core.Value(made, paramMedium) != "" {
 		return 0
 	}
+	limit, _ := strconv.ParseInt(size, 10, 64)
 	return limit
+}
+
+// isHeld: a quota is to hold it to its limit.
+func isHeld(made []core.Param) bool {
+	return limitOf(made) > 0 && strings.HasPrefix(core.Value(made, paramSize), held)
 }
 
 // measureTimeout bounds the count of what an emptyDir on disk holds, which may be millions of files.
 const measureTimeout = 5 * time.Minute
 
-// measure counts what an emptyDir on disk holds.
+// measure counts what an emptyDir on disk holds. What a quota holds, the filesystem has counted.
 func measure(h *hal.Host, c hal.Call, made []core.Param) (hal.Usage, error) {
+	if isHeld(made) {
+		if is, err := h.Quotas.Usage(c, plugin.PathOf(made)); !hal.Is(err, syscall.ENODATA) {
+			return is, err
+		}
+	}
 	c.Deadline = h.Runtime.Now().Add(measureTimeout)
 	is, err := h.HostPaths.Count(c, plugin.PathOf(made))
 	is.Bytes.Total = limitOf(made)

@@ -22,6 +22,7 @@ import (
 type linuxWorld struct {
 	host *linux.Host
 	disk string // where the tmpfs is mounted
+	dir  string // the agent's root directory
 	stop context.CancelFunc
 	done chan struct{}
 
@@ -30,17 +31,25 @@ type linuxWorld struct {
 }
 
 // Linux is a new world on this machine. It needs a mount namespace of its own, and panics if it can't be made.
-func Linux() haltest.World {
+func Linux() haltest.World { return LinuxOn("") }
+
+// LinuxOn is Linux with the agent's root directory on a filesystem of a type that has project quotas; "" is the tmpfs.
+func LinuxOn(fsType string) haltest.World {
 	disk := must(os.MkdirTemp("", "volnode-conform-"))
 	disk = must(filepath.EvalSymlinks(disk))
 	check(unix.Mount("conform", disk, "tmpfs", 0, "mode=0755"))
 	dir := filepath.Join(disk, "root")
-	check(os.Mkdir(dir, 0o755))
+	if fsType == "" {
+		check(os.Mkdir(dir, 0o755))
+	} else {
+		dir = filepath.Join(mountWithQuotas(disk, fsType), "root")
+		check(os.Mkdir(dir, 0o755))
+	}
 	h := must(linux.New(linux.Options{
 		RootDir: dir, ImageDir: filepath.Join(disk, "images"), FlexVolumeDir: filepath.Join(disk, "flex"),
 	}))
 	ctx, stop := context.WithCancel(context.Background())
-	w := &linuxWorld{host: h, disk: disk, stop: stop, done: make(chan struct{})}
+	w := &linuxWorld{host: h, disk: disk, dir: dir, stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		h.Run(ctx)
@@ -49,7 +58,7 @@ func Linux() haltest.World {
 }
 
 func (w *linuxWorld) Host() hal.Host { return w.host.HAL() }
-func (w *linuxWorld) Dir() string    { return filepath.Join(w.disk, "root") }
+func (w *linuxWorld) Dir() string    { return w.dir }
 func (w *linuxWorld) Do(f func())    { f() }
 
 // PutImage makes a layout of its own for each image.

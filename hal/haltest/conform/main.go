@@ -28,17 +28,31 @@ func run() int {
 	golden := flag.String("golden", "hal/haltest/testdata/cases.golden", "the golden file to record")
 	sequences := flag.Uint64("sequences", 2000, "how many random sequences to run")
 	seed := flag.Uint64("seed", 1, "seed of the first sequence")
+	quotas := flag.String("quotas", "", "run the cases of project quotas alone, on a filesystem of this type: ext4, xfs")
 	flag.Parse()
 	if !haltest.PrivateMounts() {
 		fmt.Fprintln(os.Stderr, "conform: needs root: it mounts, in a mount namespace of its own")
 		return 77
 	}
+	cases, newWorld := haltest.Cases(), backends.Linux
+	if *quotas != "" {
+		cases = haltest.QuotaCases()
+		newWorld = func() haltest.World { return backends.LinuxOn(*quotas) }
+	}
 	if *rewrite {
-		if err := os.WriteFile(*golden, []byte(haltest.Record(backends.Linux)), 0o644); err != nil {
+		if err := os.WriteFile(*golden, []byte(haltest.Record(cases, newWorld)), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "conform:", err)
 			return 1
 		}
 		return 0
+	}
+	if *quotas != "" {
+		all := haltest.CheckQuotaCases(newWorld)
+		for i, d := range all {
+			show(i+1, *quotas+": "+d.String())
+		}
+		fmt.Printf("%d cases, %d differences\n", len(cases), len(all))
+		return min(len(all), 1)
 	}
 	differences := 0
 	for backend, newWorld := range backends.All {
@@ -46,6 +60,10 @@ func run() int {
 			differences++
 			show(differences, backend+": "+d.String())
 		}
+	}
+	for _, d := range haltest.CheckQuotaCases(backends.SimWithQuotas) {
+		differences++
+		show(differences, "sim: "+d.String())
 	}
 	for s := *seed; s < *seed+*sequences; s++ {
 		if d, same := haltest.CheckSequence(s, backends.Linux, backends.Sim); !same {

@@ -56,6 +56,11 @@ var sites = map[string]map[string]site{
 	"Repositories": {
 		"Clone": {"clone", `r.URL + " " + r.Dir`, "Helper", true},
 	},
+	"Quotas": {
+		"Limit": {"quota limit", "path", "File", true},
+		"Usage": {"quota usage", "path", "File", false},
+		"Lift":  {"quota lift", "path", "File", true},
+	},
 	"Blocks": {
 		"Probe":    {"probe", "path", "Helper", false},
 		"Identify": {"identify", "path", "Syscall", false},

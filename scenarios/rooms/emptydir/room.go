@@ -29,7 +29,7 @@ func Room() *world.Room {
 				{Text: "an emptyDir on disk with a limit", Source: limited},
 			},
 		},
-		Path: path, Mode: 0o777, IsGiven: true, New: func() world.RoomRun { return &run{} },
+		Path: path, Mode: 0o777, IsGiven: true, Begin: begin, New: func() world.RoomRun { return &run{} },
 		Leave: func(w *sim.World, path string) []string {
 			w.WriteFile(path+"/data", []byte("of another agent"))
 			return []string{path + "/data"}

@@ -23,6 +23,7 @@ type run struct {
 type made struct {
 	path  string
 	at    hal.Info
+	held  bool // it was made in a life that holds limits
 	taken bool // its containers have given it to somebody
 	to    hal.Info
 }
@@ -41,6 +42,10 @@ func (h *run) of(w *sim.World, path string) *made {
 
 // Sees judges that what a pod has made its own stays so.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	if e.Kind == sim.EffectLimited {
+		limited(r, e)
+		return
+	}
 	if e.Kind != sim.EffectMade && e.Kind != sim.EffectMount && e.Kind != sim.EffectGiven {
 		return
 	}
@@ -61,13 +66,18 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 	case e.Actor == "agent":
 		h.made = slices.DeleteFunc(h.made, func(m made) bool { return m.path == e.Path })
 		if at, ok := r.W.Found(e.Path); ok {
-			h.made = append(h.made, made{path: e.Path, at: at})
+			h.made = append(h.made, made{path: e.Path, at: at, held: r.HoldsLimits})
 		}
 	}
 }
 
 // LetsIn judges whose the emptyDirs of a pod are that is reported ready, and has its containers take them.
 func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
+	for _, u := range p.Uses {
+		if !h.isLimited(r, p, u) {
+			return false
+		}
+	}
 	for _, u := range p.Uses {
 		is := h.of(r.W, u.Path)
 		if u.Room == nil || u.Room.Source.Name != "emptyDir" || is == nil || is.taken {
@@ -96,6 +106,7 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 func (h *run) Born(r *world.Run) {
 	for i := range h.made {
 		m := &h.made[i]
+		m.held = m.held && r.HoldsLimits
 		at, ok := r.W.Found(m.path)
 		m.taken = m.taken && !(ok && isOne(m.at, at) && (at.UID != m.to.UID || at.GID != m.to.GID))
 	}
