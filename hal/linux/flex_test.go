@@ -170,7 +170,7 @@ func TestOnlyRootSaysWhatADriverIs(t *testing.T) {
 // A driver that takes too long goes, with what it has started.
 func TestADriverIsKilledAtItsDeadline(t *testing.T) {
 	h, dir, _ := flexHost(t, `(sleep 600) & echo $! >"$(dirname "$0")/child"; wait`)
-	_, err := h.HAL().Flex.Init(hal.Call{Deadline: h.runtime.Now().Add(500 * time.Millisecond)}, flexDriver)
+	_, err := h.HAL().Flex.Init(hal.Call{Deadline: h.runtime.Now().Add(5 * time.Second)}, flexDriver)
 	require.ErrorIs(t, err, syscall.ETIMEDOUT)
 	require.Equal(t, hal.Unknown, hal.OutcomeOf(err))
 	text, err := os.ReadFile(filepath.Join(dir, "drivers/example.com~fs/child"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ func TestMain(m *testing.M) {
 		role(os.Args[1:])
 		os.Exit(0)
 	}
+	// /proc/self shows the mounts of the first thread. No test may get it for a sandbox, and take it elsewhere.
+	runtime.LockOSThread()
 	os.Exit(haltest.InPrivateMounts(m.Run))
 }
 

@@ -41,7 +41,8 @@ var shown = []string{
 	"bin", "dev", "etc", "gnu/store", "lib", "lib32", "lib64", "libx32", "nix/store", "opt", "sbin", "usr",
 }
 
-// newSandbox makes one around a directory, in a thread of its own.
+// newSandbox makes one around a directory, in a thread of its own. That is not the first one, whose mounts are those of
+// /proc/self: the first one of a helper child is taken.
 func newSandbox(volume *os.File) (*sandbox, error) {
 	b := &sandbox{volume: volume, work: make(chan func()), ended: make(chan struct{})}
 	if err := unix.Fstatfs(int(volume.Fd()), &b.disk); err != nil {
