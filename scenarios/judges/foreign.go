@@ -137,14 +137,15 @@ func RefineTouched(r *world.Run, p *world.Place, b *core.Belief) {
 }
 
 // Untouched compares what is believed of touched places with the truth, once everything is as wanted. From then on
-// nothing of them is excused.
+// nothing of them is excused, but where a call that renews a volume is under way: what it has mounted is its own until
+// it ends.
 func Untouched(r *world.Run) bool {
 	for _, p := range r.List {
 		if !p.IsTouched || p.IsBetrayed || r.Broken != "" && p.Driver == r.Broken {
 			continue
 		}
 		b, ok := r.Core.Belief(p.Key)
-		if !MustBeSeen(p, &b) || ok && b.State == core.Unknown && hasRivalInDoubt(r, p) {
+		if !MustBeSeen(p, &b) || b.InFlight || ok && b.State == core.Unknown && hasRivalInDoubt(r, p) {
 			continue
 		}
 		if ok && b.State == core.Present && !b.IsHeldBack {
