@@ -12,18 +12,25 @@ import (
 
 // This file says what a driver that is not there keeps from going on.
 
-// reached replaces what the host says of a call that was not sent, for want of its driver, by what people can do.
+// reached replaces what the host says of a call that was not sent, for want of its driver, by what people can do. What
+// else has failed stays.
 func (r *registry) reached(v core.View, why string) string {
 	call, rest, _ := strings.Cut(why, ": ") // what a driver has said comes behind a code
 	isUnsent, d := strings.HasPrefix(rest, hal.NotSent), r.byName[v.Actor]
-	switch {
-	case !isUnsent || v.Actor == "" || d != nil && d.isConnected:
+	if !isUnsent || v.Actor == "" || d != nil && d.isConnected {
 		return why
-	case d == nil || d.by == nil:
-		return call + ": " + hal.NotSent + ": " + csiplugin.Unregistered(v.Actor, r.registered())
 	}
-	return call + ": " + hal.NotSent + ": driver " + v.Actor + " is registered, but volnode cannot reach it: " +
-		reachAgain(d.by.why)
+	lack := ""
+	if d == nil || d.by == nil {
+		lack = csiplugin.Unregistered(v.Actor, r.registered())
+	} else {
+		lack = "driver " + v.Actor + " is registered, but volnode cannot reach it: " + reachAgain(d.by.why)
+	}
+	why = call + ": " + hal.NotSent
+	if _, more, has := strings.Cut(rest, "; "); has {
+		return why + "; " + more + "; " + lack
+	}
+	return why + ": " + lack
 }
 
 // away are the drivers that no socket registers, though volumes of theirs are up, or may be.

@@ -18,6 +18,9 @@ func TestOnlyOfACallThatWasNotSentPeopleAreToldWhatItsDriverLacks(t *testing.T) 
 	}
 	require.Contains(t, told(&hal.Error{Reply: hal.ReplyNever, Detail: "connection refused"}, ""),
 		"NodeUnpublishVolume d.example^v /p: not sent: driver d.example is not registered")
+	require.Contains(t, told(&hal.Error{Reply: hal.ReplyNever}, "; volnode cannot clean up its path: remove /p: EIO"),
+		"NodeUnpublishVolume d.example^v /p: not sent; volnode cannot clean up its path: remove /p: EIO; driver d.example "+
+			"is not registered")
 	for _, detail := range []string{"request not sent", "not sent", "iscsid: not sent: no session"} {
 		e := &hal.Error{Reply: hal.ReplyStatus, Code: hal.CodeInternal, Detail: detail}
 		require.Equal(t, "NodeUnpublishVolume d.example^v /p: INTERNAL: "+detail+"; more", told(e, "; more"))

@@ -107,6 +107,11 @@ func (r *registry) registered() []string {
 	return names
 }
 
+// connected returns the names of the drivers that can be called, sorted.
+func (r *registry) connected() []string {
+	return slices.DeleteFunc(r.registered(), func(name string) bool { return !r.byName[name].isConnected })
+}
+
 // id tells a socket from one that is made at the same path later.
 func (s *socket) id() string { return strconv.FormatInt(s.made, 10) + " " + s.path }
 

@@ -139,6 +139,12 @@ type SourceInOrder struct {
 	Where  string
 }
 
+// DriverStorage: a driver says something new of what is wrong with its storage; no Problems: it is well again.
+type DriverStorage struct {
+	Driver   string
+	Problems []hal.HealthEntry
+}
+
 // OverLimit: a volume holds more than its limit. Nothing stops it from growing.
 type OverLimit struct {
 	Rung        hal.Key
@@ -330,6 +336,15 @@ func (e SourceTroubled) Line() Line {
 // Line implements [Event].
 func (e SourceInOrder) Line() Line {
 	return line(LevelInfo, "source in order again", "source", string(e.Source), "where", e.Where)
+}
+
+// Line implements [Event].
+func (e DriverStorage) Line() Line {
+	if len(e.Problems) == 0 {
+		return line(LevelInfo, "driver says that its storage is well again", "driver", e.Driver)
+	}
+	return line(LevelWarn, "driver says that its storage is not well", "driver", e.Driver, "health",
+		HealthText(e.Problems))
 }
 
 // Line implements [Event].

@@ -81,7 +81,7 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.starting = &starting{port: &m.port, begin: m.begin, damaged: m.own.tellDamage}
 	m.measuring = &measuring{
 		port: &m.port, objects: m.objects, facts: m.drivers.facts, abnormal: m.podEvents.abnormal,
-		known: map[hal.Key]measured{}, asking: map[string][]hal.Key{},
+		connected: m.drivers.connected, known: map[hal.Key]measured{}, asking: map[string][]hal.Key{},
 	}
 	m.questions = &questions{
 		port: &m.port, objects: m.objects, reached: m.drivers.reached, isUnwritten: m.commits.isUnwritten,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -20,20 +21,29 @@ const measureTimeout = 10 * time.Second
 const measureRarely = time.Hour
 
 // measuring asks again and again how full volumes are: those of claims, and those with a limit that nothing else looks
-// after. Of those of claims it asks also what is wrong with them, if their driver can say. Of a driver it asks one
-// volume at a time, and so of each kind of volumes without one: who is silent keeps nobody else waiting. It changes
-// nothing, and core knows nothing of it.
+// after. Of those of claims it asks also what is wrong with them, if their driver can say, and drivers what is wrong
+// with their storage. It asks a driver one thing at a time, and so of each kind of volumes without one: who is silent
+// keeps nobody else waiting. It changes nothing, and core knows nothing of it.
 type measuring struct {
 	*port
 	objects *objects                                // whose volumes they are
 	facts   func(driver string) *plugin.DriverFacts // whether a driver can say
+	// connected are the drivers that can be called.
+	connected func() []string
 	// is called each time that a driver says that something is wrong with a volume
 	abnormal func(top hal.Key, what []hal.HealthEntry)
 
 	known map[hal.Key]measured // by the rung at the top of a volume; who can't say is not in it
-	// asking is what is asked next, by driver, or by kind where there is none. Invariant: an actor with a question
-	// under way is in it.
-	asking map[string][]hal.Key
+	// asking is what is asked next, by driver, or by kind where there is none; "" is the driver's storage. Invariant: an
+	// actor with a question under way is in it.
+	asking  map[string][]hal.Key
+	storage map[string]ailing // what drivers say of their storage; who can't is not in it
+}
+
+// ailing is what a driver said last is wrong with its storage.
+type ailing struct {
+	asked question          // the question
+	wrong []hal.HealthEntry // the answer
 }
 
 // measured is what was said last of one volume.
@@ -67,7 +77,7 @@ func (m *measuring) turn() {
 		return
 	}
 	m.begin()
-	still, turn := map[hal.Key]measured{}, map[string][]hal.Key{}
+	still, turn := map[hal.Key]measured{}, m.storageTurn()
 	for _, p := range m.core.Pods() {
 		entry := m.objects.pods[p.UID]
 		if entry == nil {
@@ -94,6 +104,68 @@ func (m *measuring) turn() {
 		m.asking[actor] = turn[actor]
 		m.ask(actor)
 	}
+}
+
+// storageTurn is the drivers to ask about their storage. It forgets what those said that can't any more.
+func (m *measuring) storageTurn() map[string][]hal.Key {
+	turn := map[string][]hal.Key{}
+	for _, driver := range slices.Sorted(maps.Keys(m.storage)) {
+		if !m.saysStorage(driver) {
+			delete(m.storage, driver)
+		}
+	}
+	for _, driver := range m.connected() {
+		if _, isAsking := m.asking[driver]; !isAsking && m.saysStorage(driver) && m.isDue(m.storage[driver].asked) {
+			turn[driver] = []hal.Key{""}
+		}
+	}
+	return turn
+}
+
+func (m *measuring) saysStorage(driver string) bool {
+	facts := m.facts(driver)
+	return facts != nil && facts.StorageHealth
+}
+
+// askStorage asks a driver about its storage, and then what is next.
+func (m *measuring) askStorage(driver string) {
+	m.h.Runtime.Go(func() {
+		wrong, err := csiplugin.StorageHealth(&m.h, hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}, driver)
+		m.h.Runtime.Post(func() {
+			is := m.storage[driver]
+			m.ends(&is.asked, err, true, m.h.Runtime.Now())
+			if err == nil {
+				if !slices.Equal(troubles(is.wrong), troubles(wrong)) {
+					m.emit(DriverStorage{driver, wrong})
+				}
+				is.wrong = wrong
+			}
+			if m.storage == nil {
+				m.storage = map[string]ailing{}
+			}
+			m.storage[driver] = is
+			m.ask(driver)
+		})
+	})
+}
+
+// troubles tells one answer from another: an entry is known by all but its message, and they come in any order.
+func troubles(all []hal.HealthEntry) []string {
+	names := make([]string, 0, len(all))
+	for _, of := range all {
+		names = append(names, of.Status+" "+of.Reason+" "+of.Concerns)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// storageHealth is what is wrong with the storage of a driver, nil if nothing was said.
+func (m *measuring) storageHealth(driver string) *Health {
+	is, has := m.storage[driver]
+	if !has {
+		return nil
+	}
+	return &Health{Problems: is.wrong, Why: is.asked.why, Age: m.h.Runtime.Now().Sub(is.asked.at)}
 }
 
 // asks tells whom to ask about a volume. False: it stands for no claim and has no limit, it is not up, or nobody can
@@ -161,6 +233,10 @@ func (m *measuring) ask(actor string) {
 	for len(m.asking[actor]) > 0 && !m.stopping {
 		key := m.asking[actor][0]
 		m.asking[actor] = m.asking[actor][1:]
+		if key == "" {
+			m.askStorage(actor)
+			return
+		}
 		since := m.core.Seq()
 		made, _, isBusy, isUp := m.core.PresentRung(key, since)
 		v, _ := m.core.Rung(key)

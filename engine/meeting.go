@@ -328,6 +328,8 @@ func (r *registry) interview(info hal.PluginInfo, known string, events hal.PeerE
 			f.VolumeStats = true
 		case csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH:
 			f.VolumeHealth = true
+		case csi.NodeServiceCapability_RPC_GET_STORAGE_HEALTH:
+			f.StorageHealth = true
 		default: // what the engine makes no use of
 		}
 	}

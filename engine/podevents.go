@@ -89,11 +89,15 @@ func (e *podEvents) abnormal(top hal.Key, what []hal.HealthEntry) {
 	e.note(top, podEvent{Type: TypeWarning, Reason: ReasonVolumeConditionAbnormal, Message: HealthText(what)})
 }
 
-// HealthText is what is wrong with a volume as one line: "INACCESSIBLE PathLost: no path is left; DEGRADED …".
+// HealthText is what is wrong with a volume, or a driver's storage, as one line: "INACCESSIBLE PathLost: no path is
+// left; DEGRADED …".
 func HealthText(all []hal.HealthEntry) string {
 	var parts []string
 	for _, of := range all {
 		part := strings.TrimSpace(of.Status + " " + of.Reason)
+		if of.Concerns != "" {
+			part += " (" + of.Concerns + ")"
+		}
 		if of.Message != "" {
 			part += ": " + of.Message
 		}

@@ -214,6 +214,11 @@ func (m *VolumeManager) snapshot() Status {
 		s.Journal.Why = m.starting.why
 		return s
 	}
+	for i, d := range s.Drivers {
+		if d.Registered {
+			s.Drivers[i].Storage = m.measuring.storageHealth(d.Name)
+		}
+	}
 	rungs, views := map[hal.Key]RungStatus{}, m.core.View()
 	s.Drivers = append(s.Drivers, m.drivers.away(views)...)
 	for _, v := range views {

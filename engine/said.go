@@ -246,6 +246,21 @@ func (n discreetNode) Health(c hal.Call, driver string, r *csi.NodeGetVolumeHeal
 	return resp, n.heard(c, driver, n.volume, err)
 }
 
+// StorageHealth is Health of what is behind the driver.
+func (n discreetNode) StorageHealth(c hal.Call, driver string, r *csi.NodeGetStorageHealthRequest,
+) (*csi.NodeGetStorageHealthResponse, error) {
+	resp, err := n.CSINode.StorageHealth(c, driver, r)
+	if all := resp.GetBackendHealth(); len(all) > 0 {
+		why, _ := n.withholds(c, driver, nil)
+		for _, of := range all {
+			if of.Reason, of.Message = n.said.Clean(of.GetReason()), n.said.Clean(of.GetMessage()); why != "" {
+				of.Reason, of.Message = "", why
+			}
+		}
+	}
+	return resp, n.heard(c, driver, nil, err)
+}
+
 func (n discreetNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest,
 ) (*csi.NodeStageVolumeResponse, error) {
 	resp, err := n.CSINode.Stage(c, driver, r)

@@ -132,6 +132,8 @@ type DriverStatus struct {
 	LastAnswerAge time.Duration `json:"lastAnswerAgeNanoseconds,omitempty"`
 	// not connected, or not registered: what failed last, and what comes next
 	Why string `json:"why,omitempty"`
+	// Storage is what it says of the storage behind it; nil if it can't say, or was not asked yet.
+	Storage *Health `json:"storage,omitempty"`
 }
 
 // SourceTrouble is one file or object that can't be used as it is.

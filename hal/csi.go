@@ -86,13 +86,18 @@ type CSINode interface {
 	Unpublish(c Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error)
 	Stats(c Call, driver string, r *csi.NodeGetVolumeStatsRequest) (*csi.NodeGetVolumeStatsResponse, error)
 	Health(c Call, driver string, r *csi.NodeGetVolumeHealthRequest) (*csi.NodeGetVolumeHealthResponse, error)
+	StorageHealth(c Call, driver string, r *csi.NodeGetStorageHealthRequest) (*csi.NodeGetStorageHealthResponse, error)
 }
 
-// HealthEntry is one thing that is wrong with a volume, as its driver says (VolumeHealthEntry of the CSI spec).
+// HealthEntry is one thing that is wrong with a volume, or with the storage behind a driver, as the driver says
+// (VolumeHealthEntry and StorageBackendHealth of the CSI spec).
 type HealthEntry struct {
-	Status  string `json:"status"` // DEGRADED, INACCESSIBLE, DATA_LOSS, or what a newer spec has
+	// DEGRADED, INACCESSIBLE, DATA_LOSS, STORAGE_DEGRADED, STORAGE_UNREACHABLE, or what a newer spec has.
+	Status  string `json:"status"`
 	Reason  string `json:"reason"` // in CamelCase
 	Message string `json:"message,omitempty"`
+	// Concerns are the volumes that it concerns, as in "block volumes, MULTI_NODE_MULTI_WRITER"; "" for all.
+	Concerns string `json:"concerns,omitempty"`
 }
 
 // CSIController is the controller service of a connected driver, for hosts that have no attach/detach controller. Class

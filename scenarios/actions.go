@@ -131,16 +131,12 @@ func actions() []workload.Action {
 			}),
 			on("hold synced", func(t *scene, _ []string) string { t.W.Cluster.HoldSynced("manifest"); return "" }),
 			on("release synced", func(t *scene, _ []string) string { t.W.Cluster.ReleaseSynced("manifest"); return "" }),
-		}, quotaActions(), meddling(), expectations())
+		}, quotaActions(), healthActions(), meddling(), expectations())
 }
 
 // meddling is the statements of what somebody does to volumes and directories.
 func meddling() []workload.Action {
 	return []workload.Action{
-		on("health of HANDLE of driver DRIVER becomes HEALTH", func(t *scene, a []string) string {
-			t.W.SetHealth(a[1], a[0], workload.Healths[a[2]]...)
-			return ""
-		}),
 		on("remove PATH", func(t *scene, a []string) string { return t.RemoveTree(a[0]) }),
 		on("unmount volume VOLUME of pod POD", func(t *scene, a []string) string { return unmount(t, a[0], a[1]) }),
 		on("remount volume VOLUME of pod POD", func(t *scene, a []string) string { return remount(t, a[0], a[1]) }),

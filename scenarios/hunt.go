@@ -243,12 +243,13 @@ func fileDriver(g *workload.Workload) sim.Personality {
 // driver installs a driver, with manners that are drawn, configures the engine for it, and returns how it is.
 func driver(g *workload.Workload, name string, kind sim.Personality) sim.Personality {
 	kind.Stats = g.R.Cfg.MeasureEvery > 0
-	kind.Health = kind.Stats
+	kind.Health, kind.StorageHealth = kind.Stats, kind.Stats
 	is := g.R.W.DrawPersonality(name, kind)
 	if is.ActsBehind {
 		g.R.Cfg.Drivers[name] = plugin.DriverConfig{ActsAfterReply: true}
 	}
 	g.R.W.AddDriver(sim.DriverSpec{Name: name, Personality: is})
+	g.AilsStorage(name)
 	return is
 }
 

@@ -374,7 +374,7 @@ func (t *scenario) begin() {
 
 // addDriver installs a driver with the volumes that PersistentVolumes name, in any of their versions.
 func addDriver(t *workload.Scene, d sim.DriverSpec) {
-	d.Personality.Stats, d.Personality.Health = t.S.Measures, t.S.Measures
+	d.Personality.Stats, d.Personality.Health, d.Personality.StorageHealth = t.S.Measures, t.S.Measures, t.S.Measures
 	t.W.AddDriver(d)
 	var handles []string
 	for _, v := range t.S.Volumes() {

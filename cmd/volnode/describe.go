@@ -129,7 +129,7 @@ func printEvents(w io.Writer, all []engine.PodEventStatus) {
 	}
 }
 
-// healthText is what the driver says is wrong with a volume, "" if it says that nothing is.
+// healthText is what a driver says is wrong with a volume, or its storage, "" if it says that nothing is.
 func healthText(h *engine.Health) string {
 	if h == nil {
 		return ""
@@ -208,7 +208,8 @@ func printDriver(w io.Writer, d engine.DriverStatus) {
 	}
 	fields(w, "  ", "registered", yesNo(d.Registered), "connected", yesNo(d.Connected), "waits", yesNo(d.Waiting),
 		"for", age(d.Since),
-		"answered", last, "node", d.NodeID, "socket", d.Socket, "endpoint", d.Endpoint, "why", d.Why)
+		"answered", last, "node", d.NodeID, "socket", d.Socket, "endpoint", d.Endpoint, "storage",
+		healthText(d.Storage), "why", d.Why)
 }
 
 func printRung(w io.Writer, indent string, r engine.RungStatus) {

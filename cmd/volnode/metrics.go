@@ -156,6 +156,8 @@ var (
 	waitingDesc = prometheus.NewDesc("volnode_driver_waiting_endpoints",
 		"Further endpoints that registered the driver's name and wait.",
 		[]string{"driver_name"}, nil)
+	storageDesc = prometheus.NewDesc("volnode_driver_storage_abnormal",
+		"1 if the driver says that something is wrong with the storage behind it.", []string{"driver_name"}, nil)
 	actsDesc = prometheus.NewDesc("volnode_driver_acts_after_reply",
 		"1 for each CSI driver that acts after it answers, as seen or as configured: no error of it ends a call.",
 		[]string{"driver_name"}, nil)
@@ -227,7 +229,7 @@ func usages(s engine.Status, gauge func(d *prometheus.Desc, value float64, label
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc,
-		answerDesc, waitingDesc, troublesDesc, actsDesc, defectsDesc,
+		answerDesc, waitingDesc, storageDesc, troublesDesc, actsDesc, defectsDesc,
 	} {
 		ch <- d
 	}
@@ -271,6 +273,9 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(registeredDesc, asNumber(d.Registered), name)
 		gauge(connectedDesc, asNumber(d.Connected), name)
 		gauge(waitingDesc, float64(waiting), name)
+		if d.Storage != nil && d.Storage.Why == "" {
+			gauge(storageDesc, float64(min(len(d.Storage.Problems), 1)), name)
+		}
 		if d.ActsAfterReply {
 			gauge(actsDesc, 1, name)
 		}

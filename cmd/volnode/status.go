@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -264,7 +265,8 @@ func printDrivers(w io.Writer, drivers []engine.DriverStatus, headers bool) {
 		if last != "" {
 			last += " " + age(d.LastAnswerAge) + " ago"
 		}
-		t.row(d.Name, registered, strconv.FormatBool(d.Connected), age(d.Since), last, d.NodeID, d.Socket, d.Why)
+		t.row(d.Name, registered, strconv.FormatBool(d.Connected), age(d.Since), last, d.NodeID, d.Socket,
+			cmp.Or(d.Why, healthText(d.Storage)))
 	}
 	t.end()
 }

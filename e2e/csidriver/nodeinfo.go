@@ -26,6 +26,7 @@ func (s nodeServer) NodeGetCapabilities(
 	answer := &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{
 		nodeCapability(csi.NodeServiceCapability_RPC_GET_VOLUME_STATS),
 		nodeCapability(csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH),
+		nodeCapability(csi.NodeServiceCapability_RPC_GET_STORAGE_HEALTH),
 		nodeCapability(csi.NodeServiceCapability_RPC_EXPAND_VOLUME),
 		nodeCapability(csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER),
 	}}
@@ -104,6 +105,9 @@ func (s nodeServer) NodeGetVolumeStats(
 // a message. Without the file, nothing is.
 func HealthFile(stateDir, id string) string { return filepath.Join(stateDir, "health-"+id) }
 
+// StorageHealthFile is where somebody writes what is wrong with the storage: STORAGE_DEGRADED PathLost, and a message.
+func StorageHealthFile(stateDir string) string { return filepath.Join(stateDir, "health") }
+
 // NodeGetVolumeHealth implements csi.NodeServer.
 func (s nodeServer) NodeGetVolumeHealth(
 	_ context.Context, r *csi.NodeGetVolumeHealthRequest,
@@ -112,19 +116,52 @@ func (s nodeServer) NodeGetVolumeHealth(
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(HealthFile(s.driver.config.StateDir, v.ID))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, status.Errorf(codes.Internal, "%v", err)
+	all, err := ailments(HealthFile(s.driver.config.StateDir, v.ID))
+	if err != nil {
+		return nil, err
 	}
 	said := &csi.VolumeHealth{VolumeId: v.ID}
-	for line := range strings.Lines(string(text)) {
-		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		reason, message, _ := strings.Cut(rest, " ")
+	for _, of := range all {
 		said.HealthStatuses = append(said.HealthStatuses, &csi.VolumeHealth_VolumeHealthEntry{
-			Status: csi.VolumeHealthErrorType(csi.VolumeHealthErrorType_value[kind]), Reason: reason, Message: message,
+			Status: csi.VolumeHealthErrorType(csi.VolumeHealthErrorType_value[of.kind]), Reason: of.reason, Message: of.message,
 		})
 	}
 	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: said}, nil
+}
+
+// NodeGetStorageHealth implements csi.NodeServer.
+func (s nodeServer) NodeGetStorageHealth(
+	context.Context, *csi.NodeGetStorageHealthRequest,
+) (*csi.NodeGetStorageHealthResponse, error) {
+	all, err := ailments(StorageHealthFile(s.driver.config.StateDir))
+	if err != nil {
+		return nil, err
+	}
+	said := &csi.NodeGetStorageHealthResponse{}
+	for _, of := range all {
+		said.BackendHealth = append(said.BackendHealth, &csi.NodeGetStorageHealthResponse_StorageBackendHealth{
+			Status: csi.StorageHealthErrorType(csi.StorageHealthErrorType_value[of.kind]),
+			Reason: of.reason, Message: of.message,
+		})
+	}
+	return said, nil
+}
+
+// ailment is one thing that is wrong.
+type ailment struct{ kind, reason, message string }
+
+// ailments are the lines of a file; there need be none.
+func ailments(file string) (all []ailment, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, status.Errorf(codes.Internal, "%v", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		reason, message, _ := strings.Cut(rest, " ")
+		all = append(all, ailment{kind, reason, message})
+	}
+	return all, nil
 }
 
 // NodeExpandVolume implements csi.NodeServer. It makes the node see the size that ControllerExpandVolume made.

@@ -81,6 +81,19 @@ func TestVolumesSayHowFullTheyAre(t *testing.T) {
 	require.NoError(t, os.Remove(ill))
 	await(func(s engine.Status) bool { v := usageOf(s, "uid-web"); return len(v.Health.Problems) == 0 })
 
+	ill = csidriver.StorageHealthFile(h.StateDir())
+	require.NoError(t, os.WriteFile(ill, []byte("STORAGE_UNREACHABLE NoPath the array is off\n"), 0o600))
+	await(func(s engine.Status) bool {
+		is := s.Drivers[0].Storage
+		return is != nil && len(is.Problems) == 1 && is.Problems[0].Status == "STORAGE_UNREACHABLE"
+	})
+	text, _, status = h.Run("describe", "driver", s.Drivers[0].Name)
+	require.Zero(t, status)
+	require.Contains(t, text, "STORAGE_UNREACHABLE NoPath: the array is off\n")
+	require.Contains(t, h.Ask("/metrics"), `volnode_driver_storage_abnormal{driver_name="`+s.Drivers[0].Name+`"} 1`)
+	require.NoError(t, os.Remove(ill))
+	await(func(s engine.Status) bool { return len(s.Drivers[0].Storage.Problems) == 0 })
+
 	h.DriverFaults(csidriver.Rule{Method: "NodeGetVolumeStats", DelayBefore: csidriver.Duration(host.Patience)})
 	require.NoError(t, os.WriteFile(usageOf(s, "uid-db").Path+"/more", []byte(strings.Repeat("x", 1<<20)), 0o600))
 	used := usageOf(s, "uid-db").Usage.Bytes.Used

@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/cavaliergopher/cpio"
@@ -83,6 +85,10 @@ func (i *Image) boot(ctx context.Context, j Job, initrd string) (status int, isU
 	var complaint bytes.Buffer
 	c.Stdout, c.Stderr = j.Output, &complaint
 	c.WaitDelay = time.Second
+	// It dies with the thread that starts it: a test that takes too long leaves no machine.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
 		return 0, false, fmt.Errorf("vm: %w", err)
 	}

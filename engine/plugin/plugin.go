@@ -34,6 +34,7 @@ type DriverFacts struct {
 	VolumeMountGroup      bool // VOLUME_MOUNT_GROUP
 	VolumeStats           bool // GET_VOLUME_STATS
 	VolumeHealth          bool // GET_VOLUME_HEALTH
+	StorageHealth         bool // GET_STORAGE_HEALTH
 	// Topology are the labels of the node in the driver's words: where it is, as the driver's volumes see it.
 	Topology map[string]string
 }

@@ -77,6 +77,12 @@ func (s csiNode) Health(
 	return invoke(s.drivers, c, driver, "NodeGetVolumeHealth", r, csi.NewNodeClient, csi.NodeClient.NodeGetVolumeHealth)
 }
 
+func (s csiNode) StorageHealth(
+	c hal.Call, driver string, r *csi.NodeGetStorageHealthRequest,
+) (*csi.NodeGetStorageHealthResponse, error) {
+	return invoke(s.drivers, c, driver, "NodeGetStorageHealth", r, csi.NewNodeClient, csi.NodeClient.NodeGetStorageHealth)
+}
+
 func (s *csiController) Capabilities(
 	c hal.Call, driver string, r *csi.ControllerGetCapabilitiesRequest,
 ) (*csi.ControllerGetCapabilitiesResponse, error) {

@@ -96,6 +96,12 @@ func (csiNode) Health(hal.Call, string, *csi.NodeGetVolumeHealthRequest) (*csi.N
 	return &csi.NodeGetVolumeHealthResponse{}, nil
 }
 
+func (csiNode) StorageHealth(
+	hal.Call, string, *csi.NodeGetStorageHealthRequest,
+) (*csi.NodeGetStorageHealthResponse, error) {
+	return &csi.NodeGetStorageHealthResponse{}, nil
+}
+
 // reach mounts at a path, once: what is mounted at another path, else a filesystem of its own.
 func (n csiNode) reach(at, from string) {
 	defer n.begin().mu.Unlock()

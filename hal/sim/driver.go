@@ -29,7 +29,9 @@ type Personality struct {
 	FixedGroup  bool // all its versions are alike in that
 	Stats       bool // GET_VOLUME_STATS
 	Health      bool // GET_VOLUME_HEALTH
-	Attach      bool // PUBLISH_UNPUBLISH_VOLUME of the controller service
+
+	StorageHealth bool // GET_STORAGE_HEALTH
+	Attach        bool // PUBLISH_UNPUBLISH_VOLUME of the controller service
 
 	Serial     bool // ABORTED while another operation on the volume runs
 	Forgetful  bool // what it staged is not known to it after a restart
@@ -126,7 +128,8 @@ type backend struct {
 	deleted   []*volume // by its driver: inline ones once they are unpublished, and by DeleteVolume
 	processes uint32    // lives of all versions so far
 	versions  int
-	given     []string // secrets that it was given, the last one last, if it quotes them
+	given     []string          // secrets that it was given, the last one last, if it quotes them
+	health    []hal.HealthEntry // what is wrong with its storage
 }
 
 // driver is one version of a CSI driver with its processes: plugin and registrar.

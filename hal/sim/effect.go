@@ -62,8 +62,8 @@ const (
 	EffectAsked
 	// EffectFreed: a process that kept what is mounted at Path busy has let go of it.
 	EffectFreed
-	// EffectMeasured: the agent has asked how full a volume is: its driver, about what is at Target, or, without a
-	// driver, the filesystem at Path.
+	// EffectMeasured: the agent has asked how full a volume is, or what is wrong with it: its driver, about what is at
+	// Target, or, without a driver, the filesystem at Path. Without a volume: what is wrong with the driver's storage.
 	EffectMeasured
 	// EffectFormatted: a filesystem, or a part of one, was made on the disk at Path. Text is what was there and is lost,
 	// "" if nothing.

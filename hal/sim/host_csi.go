@@ -41,9 +41,9 @@ func (k *call) never(method string, errno syscall.Errno) error {
 	}
 }
 
-// asks tells of a question to how full a volume is, or what is wrong with it.
+// asks tells of a question to how full a volume is, or what is wrong with it, or with the storage of its driver.
 func (k *call) asks(at *callSite, driver string, q request) {
-	if at == callStats || at == callHealth {
+	if at == callStats || at == callHealth || at == callStorage {
 		k.h.w.tell(actor{call: k}, Effect{
 			Kind: EffectMeasured, Driver: driver, Method: q.method, Volume: q.volume, Target: q.target, Staging: q.staging,
 		})

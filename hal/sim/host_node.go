@@ -22,6 +22,7 @@ var (
 	callUnpublish = newCallSite("csi.unpublish", hal.ClassRPC, true)
 	callStats     = newCallSite("csi.volume-stats", hal.ClassRPC, false)
 	callHealth    = newCallSite("csi.volume-health", hal.ClassRPC, false)
+	callStorage   = newCallSite("csi.storage-health", hal.ClassRPC, false)
 )
 
 // NodeID is what a driver calls this node, if nobody says otherwise.
@@ -62,6 +63,7 @@ func (h hostNode) Capabilities(
 	add(is.MountGroup, csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP)
 	add(is.Stats, csi.NodeServiceCapability_RPC_GET_VOLUME_STATS)
 	add(is.Health, csi.NodeServiceCapability_RPC_GET_VOLUME_HEALTH)
+	add(is.StorageHealth, csi.NodeServiceCapability_RPC_GET_STORAGE_HEALTH)
 	return reply, nil
 }
 
@@ -189,6 +191,34 @@ func (h hostNode) Health(
 		})
 	}
 	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: said}, nil
+}
+
+// StorageHealth says of its second entry that it concerns raw block volumes.
+func (h hostNode) StorageHealth(
+	c hal.Call, driver string, _ *csi.NodeGetStorageHealthRequest,
+) (*csi.NodeGetStorageHealthResponse, error) {
+	res, err := h.ask(callStorage, c, driver, "", request{method: "NodeGetStorageHealth"})
+	if err != nil {
+		return nil, err
+	}
+	said := &csi.NodeGetStorageHealthResponse{}
+	for i, of := range res.health {
+		status, isKnown := csi.StorageHealthErrorType_value[of.Status]
+		if !isKnown {
+			status = newerStatus
+		}
+		entry := &csi.NodeGetStorageHealthResponse_StorageBackendHealth{
+			Status: csi.StorageHealthErrorType(status), Reason: of.Reason, Message: of.Message,
+		}
+		if i == 1 {
+			entry.VolumeCapability = &csi.VolumeCapability{
+				AccessType: &csi.VolumeCapability_Block{Block: &csi.VolumeCapability_BlockVolume{}},
+				AccessMode: &csi.VolumeCapability_AccessMode{Mode: csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER},
+			}
+		}
+		said.BackendHealth = append(said.BackendHealth, entry)
+	}
+	return said, nil
 }
 
 // newerStatus is the number of a status that the CSI spec of this build does not have.

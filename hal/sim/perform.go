@@ -31,6 +31,11 @@ func (d *driver) perform(r *rpc, much amount) hal.Code {
 		return d.finds(r, d.is.Stats)
 	case "NodeGetVolumeHealth":
 		return d.ails(r)
+	case "NodeGetStorageHealth":
+		if !d.is.StorageHealth {
+			return hal.CodeUnimplemented
+		}
+		r.tells(d.health)
 	case "CreateVolume":
 		return d.create(r, much)
 	case "DeleteVolume":
@@ -63,12 +68,17 @@ func (d *driver) finds(r *rpc, can bool) hal.Code {
 func (d *driver) ails(r *rpc) hal.Code {
 	code := d.finds(r, d.is.Health)
 	if code == hal.CodeOK {
-		r.result.health = slices.Clone(d.volume(r.volume).health)
-		for i := range r.result.health {
-			r.result.health[i].Message += " " + r.words()
-		}
+		r.tells(d.volume(r.volume).health)
 	}
 	return code
+}
+
+// tells has a driver say what is wrong.
+func (r *rpc) tells(all []hal.HealthEntry) {
+	r.result.health = slices.Clone(all)
+	for i := range r.result.health {
+		r.result.health[i].Message += " " + r.words()
+	}
 }
 
 // stagingMount is the path at which a driver's staging mount stands.

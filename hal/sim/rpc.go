@@ -77,7 +77,7 @@ type rpc struct {
 type result struct {
 	volume string
 	driver *driver
-	health []hal.HealthEntry // of a volume
+	health []hal.HealthEntry // of a volume, or of the storage
 }
 
 func (r *rpc) describe(e *Effect) {

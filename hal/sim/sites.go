@@ -75,7 +75,7 @@ func Sites() []Site {
 	add(effects, callStage, callUnstage, callPublish, callUnpublish, callCreate, callDelete, callControllerPublish,
 		callControllerUnpublish)
 	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps, callStats,
-		callHealth, callControllerCaps)
+		callHealth, callStorage, callControllerCaps)
 	add(read, callConnect, callSecret, callConfigMap, callBundle, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
 		callReadlink)

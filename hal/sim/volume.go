@@ -58,6 +58,19 @@ func (w *World) HealthOf(driver, handle string) []hal.HealthEntry {
 	return nil
 }
 
+// SetStorageHealth is SetHealth of the storage behind a driver. The second entry concerns raw block volumes.
+func (w *World) SetStorageHealth(driver string, all ...hal.HealthEntry) {
+	w.mustDriver(driver).health = all
+}
+
+// StorageHealthOf is what a driver says is wrong with its storage.
+func (w *World) StorageHealthOf(driver string) []hal.HealthEntry {
+	if d := w.driver(driver); d != nil {
+		return d.health
+	}
+	return nil
+}
+
 // SetAttached attaches a volume to the node, or detaches it, as the cluster's controller does by the back-end: what is
 // mounted of it stays mounted, and is dead from then on. A driver with Attach stages only what is attached.
 func (w *World) SetAttached(driver, handle string, on bool) {

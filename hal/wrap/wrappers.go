@@ -209,6 +209,15 @@ func (w node) Health(
 	})
 }
 
+func (w node) StorageHealth(
+	c hal.Call, driver string, r *csi.NodeGetStorageHealthRequest,
+) (*csi.NodeGetStorageHealthResponse, error) {
+	at := Site{"NodeGetStorageHealth", driver, hal.ClassRPC, false}
+	return get(w.around, at, c, func() (*csi.NodeGetStorageHealthResponse, error) {
+		return w.CSINode.StorageHealth(c, driver, r)
+	})
+}
+
 type children struct {
 	hal.Children
 	around Around

@@ -77,13 +77,15 @@ func saysHowFull(r *world.Run) bool {
 	if !ok {
 		return true
 	}
-	isPrompt, saysHealth := map[string]bool{"": true}, map[string]bool{}
+	isPrompt, saysHealth, saysStorage := map[string]bool{"": true}, map[string]bool{}, map[string]bool{}
 	for _, d := range r.W.Drivers() {
 		isPrompt[d.Name] = d.Is.Stats && judges.IsPrompt(d)
 		saysHealth[d.Name] = d.Is.Health && judges.IsPrompt(d)
+		saysStorage[d.Name] = d.Is.StorageHealth && judges.IsPrompt(d)
 	}
 	return dealings.SaysHowFull(r, s, func(driver string) bool { return isPrompt[driver] }) &&
-		dealings.SaysHealth(r, s, func(driver string) bool { return saysHealth[driver] })
+		dealings.SaysHealth(r, s, func(driver string) bool { return saysHealth[driver] }) &&
+		dealings.SaysStorage(r, s, func(driver string) bool { return saysStorage[driver] })
 }
 
 // renewsInTime is L17, of the drivers whose calls take seconds at most.

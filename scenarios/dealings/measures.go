@@ -17,7 +17,7 @@ import (
 )
 
 // This file is L18: who can say how full the volume of a claim is, and what is wrong with it, is asked each minute
-// while the volume is up, and the status says what was said.
+// while the volume is up, and drivers what is wrong with their storage. The status says what was said.
 
 // MeasureEvery is how often volumes are asked in worlds that ask at all.
 const MeasureEvery = time.Minute
@@ -32,6 +32,10 @@ const measuredRarely = time.Hour + 2*MeasureEvery
 // asked a moment ago.
 func measures(r *world.Run, e *sim.Effect) {
 	r.Judges("L18")
+	if e.Driver != "" && e.Volume == "" {
+		asksApart(r, e, hal.Key("storage of "+e.Driver))
+		return
+	}
 	key, others := hal.Key(""), hal.Key("")
 	r.Core.Beliefs(func(b core.Belief) {
 		switch {
@@ -48,11 +52,16 @@ func measures(r *world.Run, e *sim.Effect) {
 		}
 		return
 	}
-	if r.Measured == nil {
-		r.Measured = map[hal.Key]world.Measure{}
-	}
 	if e.Method == "NodeGetVolumeHealth" {
 		key = "health of " + key // a question of its own
+	}
+	asksApart(r, e, key)
+}
+
+// asksApart: a question was not asked a moment ago.
+func asksApart(r *world.Run, e *sim.Effect, key hal.Key) {
+	if r.Measured == nil {
+		r.Measured = map[hal.Key]world.Measure{}
 	}
 	m, has := r.Measured[key]
 	apart, least := e.At.Sub(m.At), MeasureEvery/2
@@ -122,6 +131,37 @@ func SaysHowFull(r *world.Run, s engine.Status, answers func(driver string) bool
 	return true
 }
 
+// SaysSame: the status has what a driver says is wrong. What it may quote of secrets is masked, or withheld.
+func SaysSame(want []hal.HealthEntry, is *engine.Health) bool {
+	return is != nil && slices.EqualFunc(want, is.Problems, func(a, b hal.HealthEntry) bool {
+		isWithheld := b.Reason == "" && strings.HasPrefix(b.Message, "message withheld: ")
+		isMasked := strings.Contains(b.Message, "***")
+		return a.Status == b.Status && a.Concerns == b.Concerns &&
+			(isWithheld || a.Reason == b.Reason && (isMasked || strings.HasPrefix(b.Message, a.Message)))
+	})
+}
+
+// SaysStorage: after a time of calm, the status says of each driver what it says is wrong with its storage, if it
+// answers, and so did the last event of that.
+func SaysStorage(r *world.Run, s engine.Status, answers func(driver string) bool) bool {
+	for _, d := range s.Drivers {
+		if !d.Registered || !answers(d.Name) {
+			continue
+		}
+		r.Judges("L18")
+		want, is, told := r.W.StorageHealthOf(d.Name), d.Storage, r.Registrars.Storage[d.Name]
+		switch {
+		case is != nil && is.Why != "" && is.Age < measuredRarely: // it failed before the calm
+		case !SaysSame(want, is) || is.Why != "" || is.Age > 2*MeasureEvery+lags,
+			len(told) != len(want) || len(want) > 0 && told[0].Status != want[0].Status:
+			r.Fail("L18", "status", d.Name, fmt.Sprintf("driver %s says %v of its storage, the status %+v, and the last "+
+				"event %v", d.Name, want, is, told))
+			return false
+		}
+	}
+	return true
+}
+
 // SaysHealth: after a time of calm, the status says of each volume of a claim what its driver says is wrong with it, if
 // it answers, and an event of the pod says it if anything is.
 func SaysHealth(r *world.Run, s engine.Status, answers func(driver string) bool) bool {
@@ -136,19 +176,13 @@ func SaysHealth(r *world.Run, s engine.Status, answers func(driver string) bool)
 			}
 			r.Judges("L18")
 			want, is := r.W.HealthOf(place.Driver, place.Volume), v.Health
-			said := is != nil && slices.EqualFunc(want, is.Problems, func(a, b hal.HealthEntry) bool {
-				isWithheld := b.Reason == "" && strings.HasPrefix(b.Message, "message withheld: ")
-				isMasked := strings.Contains(b.Message, "***")
-				return a.Status == b.Status &&
-					(isWithheld || a.Reason == b.Reason && (isMasked || strings.HasPrefix(b.Message, a.Message)))
-			})
 			isTold := slices.ContainsFunc(p.Events, func(e engine.PodEventStatus) bool {
 				return e.Volume == v.Name && e.Reason == engine.ReasonVolumeConditionAbnormal && e.Last <= 2*MeasureEvery+lags &&
 					strings.HasPrefix(e.Message, want[0].Status)
 			})
 			switch {
 			case is != nil && is.Why != "" && is.Age < measuredRarely: // it failed before the calm
-			case !said || is.Why != "" || is.Age > 2*MeasureEvery+lags:
+			case !SaysSame(want, is) || is.Why != "" || is.Age > 2*MeasureEvery+lags:
 				return saidWrong(r, v, fmt.Sprintf("the driver says %v of its health, and the status %+v", want, is))
 			case len(want) > 0 && !isTold:
 				return saidWrong(r, v, fmt.Sprintf("the driver says %v of its health, and no event does", want))

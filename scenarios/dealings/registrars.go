@@ -28,6 +28,7 @@ const (
 func NewRegistrars() world.Registrars {
 	return world.Registrars{
 		Registered: map[string]bool{}, Connected: map[string]bool{}, Serving: map[string]string{},
+		Storage:     map[string][]hal.HealthEntry{},
 		Unreachable: map[string]hal.Instant{},
 		Since:       map[string]hal.Instant{}, Left: map[string]hal.Instant{}, IsStopgap: map[string]bool{},
 		Former: map[string]string{}, Asked: map[string]*world.Series{},
@@ -50,6 +51,7 @@ func Forget(g *world.Registrars, drivers []sim.DriverState) {
 	clear(g.Notices)
 	clear(g.Told)
 	g.Registered, g.Connected = map[string]bool{}, map[string]bool{}
+	g.Storage = map[string][]hal.HealthEntry{}
 	for _, d := range drivers {
 		made, stands := g.Since[d.Socket]
 		if !stands || g.Serving[d.Name] != d.Endpoint {
@@ -88,6 +90,8 @@ func Hears(g *world.Registrars, e engine.Event, now hal.Instant) {
 		g.Registered[e.Driver], g.Connected[e.Driver] = true, true
 	case engine.DriverConnected:
 		g.Connected[e.Driver] = true
+	case engine.DriverStorage:
+		g.Storage[e.Driver] = e.Problems
 	case engine.DriverMoved:
 		g.Connected[e.Driver] = true
 		if now <= g.Unreachable[e.Driver] {

@@ -240,7 +240,7 @@ func (p *parser) listed(part string) (is string, words []string) {
 	case "REASON":
 		return "is no reason of an event", p.in.Reasons
 	case "HEALTH":
-		return "is nothing that a driver says of a volume", p.in.Healths
+		return "is nothing that a driver says of a volume, or its storage", p.in.Healths
 	case "CONTENT":
 		return "is nothing that a disk can hold", p.in.Contents
 	case "FLAW":

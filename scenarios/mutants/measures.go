@@ -18,6 +18,26 @@ var measures = []Mutant{
 		"max(2*q.wait, m.cfg.MeasureEvery)", "0*q.wait",
 	},
 	{
+		"nobody asks drivers about their storage", "L18", "engine.measuring.saysStorage",
+		"facts != nil && facts", "facts != nil && !facts",
+	},
+	{
+		"what a driver says of its storage is said once", "L18", "engine.measuring.askStorage",
+		"!slices.Equal(troubles(is.wrong), troubles(wrong))", "len(is.wrong) == 0 && len(wrong) > 0",
+	},
+	{
+		"what is over with a driver's storage is said for ever", "L18", "engine.measuring.askStorage",
+		"is.wrong = wrong", "is.wrong = append(is.wrong, wrong...)",
+	},
+	{
+		"volnode shows what a driver says of its storage, and scrubs nothing", "S17", "engine.discreetNode.StorageHealth",
+		"n.said.Clean(of.GetMessage())", "of.GetMessage()",
+	},
+	{
+		"what a driver says of its storage is withheld from nobody", "S17", "engine.discreetNode.StorageHealth",
+		`why != ""`, `why == "?"`,
+	},
+	{
 		"who can't say how full a volume is is not asked whether it is well", "L18", "engine.measuring.questions",
 		"!m.isDue(of.well)", "!m.isDue(of.full)",
 	},

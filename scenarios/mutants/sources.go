@@ -114,7 +114,7 @@ var sources = []Mutant{
 	{
 		"a call that can't be sent does not tell what its driver lacks", "L4, a status says what a volume waits for",
 		"engine.registry.reached",
-		"case !isUnsent || v.Actor", "case isUnsent || v.Actor",
+		"if !isUnsent || v.Actor", "if isUnsent || v.Actor",
 	},
 	{
 		"a call in doubt is not named", "L4, a status says what a volume waits for", "engine/core.Core.fenceOff",

@@ -223,9 +223,10 @@ type Seen struct {
 
 // Registrars is what is known of drivers and their registrars.
 type Registrars struct {
-	Registered map[string]bool   // by driver, as the present life of the agent has it
-	Connected  map[string]bool   // the same
-	Serving    map[string]string // the endpoint to which the last call of a driver went, while it serves
+	Registered map[string]bool              // by driver, as the present life of the agent has it
+	Connected  map[string]bool              // the same
+	Storage    map[string][]hal.HealthEntry // what it has told last of the storage of a driver
+	Serving    map[string]string            // the endpoint to which the last call of a driver went, while it serves
 	// the endpoint that served in the life before and need not be the choice of this one
 	Former map[string]string
 	// it was taken while a fault kept the agent from another one, which the next start may ask first

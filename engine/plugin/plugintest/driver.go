@@ -56,6 +56,12 @@ func (d node) Health(_ hal.Call, driver string, r *csi.NodeGetVolumeHealthReques
 	return &csi.NodeGetVolumeHealthResponse{}, call(d.n, "NodeGetVolumeHealth", driver, r, nil)
 }
 
+func (d node) StorageHealth(
+	_ hal.Call, driver string, r *csi.NodeGetStorageHealthRequest,
+) (*csi.NodeGetStorageHealthResponse, error) {
+	return &csi.NodeGetStorageHealthResponse{}, call(d.n, "NodeGetStorageHealth", driver, r, nil)
+}
+
 func (d node) Unpublish(_ hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse,
 	error,
 ) {
