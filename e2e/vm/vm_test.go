@@ -32,7 +32,7 @@ func machine(t *testing.T, kernel string) (*Image, Job) {
 	t.Parallel() // emulation keeps one core busy
 	dir := t.TempDir()
 	return image, Job{
-		Share: dir, Memory: 2048, Timeout: 10 * time.Minute, Log: filepath.Join(t.TempDir(), "kernel.log"),
+		Share: dir, Memory: 2048, Timeout: 20 * time.Minute, Log: filepath.Join(t.TempDir(), "kernel.log"),
 	}
 }
 
