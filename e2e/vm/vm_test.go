@@ -29,7 +29,6 @@ func machine(t *testing.T, kernel string) (*Image, Job) {
 	}
 	image, err := Build(Cache, kernel, os.Stderr)
 	require.NoError(t, err)
-	t.Parallel() // emulation keeps one core busy
 	dir := t.TempDir()
 	return image, Job{
 		Share: dir, Memory: 2048, Timeout: 20 * time.Minute, Log: filepath.Join(t.TempDir(), "kernel.log"),
