@@ -149,7 +149,7 @@ func (m *measuring) askStorage(driver string) {
 	})
 }
 
-// troubles tells one answer from another: an entry is known by all but its message, and they come in any order.
+// troubles names what an answer complains of, to compare two of them: neither messages nor their order count.
 func troubles(all []hal.HealthEntry) []string {
 	names := make([]string, 0, len(all))
 	for _, of := range all {

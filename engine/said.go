@@ -231,6 +231,14 @@ func (n discreetNode) Stats(c hal.Call, driver string, r *csi.NodeGetVolumeStats
 	return resp, n.heard(c, driver, n.volume, err)
 }
 
+// discreet is what people may read of a reason and a message of a driver's, which are withheld if why is not "".
+func (n discreetNode) discreet(reason, message, why string) (string, string) {
+	if why != "" {
+		return "", why
+	}
+	return n.said.Clean(reason), n.said.Clean(message)
+}
+
 // Health has texts of the driver's, as errors have.
 func (n discreetNode) Health(c hal.Call, driver string, r *csi.NodeGetVolumeHealthRequest,
 ) (*csi.NodeGetVolumeHealthResponse, error) {
@@ -238,9 +246,7 @@ func (n discreetNode) Health(c hal.Call, driver string, r *csi.NodeGetVolumeHeal
 	if all := resp.GetVolumeHealth().GetHealthStatuses(); len(all) > 0 {
 		why, _ := n.withholds(c, driver, n.volume)
 		for _, of := range all {
-			if of.Reason, of.Message = n.said.Clean(of.GetReason()), n.said.Clean(of.GetMessage()); why != "" {
-				of.Reason, of.Message = "", why
-			}
+			of.Reason, of.Message = n.discreet(of.GetReason(), of.GetMessage(), why)
 		}
 	}
 	return resp, n.heard(c, driver, n.volume, err)
@@ -253,9 +259,7 @@ func (n discreetNode) StorageHealth(c hal.Call, driver string, r *csi.NodeGetSto
 	if all := resp.GetBackendHealth(); len(all) > 0 {
 		why, _ := n.withholds(c, driver, nil)
 		for _, of := range all {
-			if of.Reason, of.Message = n.said.Clean(of.GetReason()), n.said.Clean(of.GetMessage()); why != "" {
-				of.Reason, of.Message = "", why
-			}
+			of.Reason, of.Message = n.discreet(of.GetReason(), of.GetMessage(), why)
 		}
 	}
 	return resp, n.heard(c, driver, nil, err)

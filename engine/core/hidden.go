@@ -34,9 +34,9 @@ func (c *Core) isTold(name string) bool {
 	})
 }
 
-// unknownUser returns a place that volnode could not look at, and for whose sake a verb on r waits: a pod may have a
-// volume there of which no record tells, as the journal may be an old copy, or damaged. A teardown of what pods share
-// waits, as that volume may stand on it, and so does the setup of a volume for one pod, as that may be the same volume.
+// unknownUser returns a place that volnode could not look at, and for whose sake a verb on r waits. The journal may be
+// an old copy, or damaged; then a pod may have a volume there that no record names. That volume may stand on what pods
+// share, so a teardown of such a rung waits. It may be the same volume, so the setup of one for a single pod waits.
 func (c *Core) unknownUser(r *rung, verb Verb) (string, bool) {
 	isShared := verb == TearDown && r.Pod == ""
 	isForOne := verb == SetUp && r.Exclusive != "" && r.state != Present

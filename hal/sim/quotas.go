@@ -123,7 +123,7 @@ type Project struct {
 	Tops []string
 }
 
-// Projects are those of which something is, that have a limit or that people have named, by their numbers.
+// Projects returns the projects that files are of, that have a limit, or that people have named, sorted by number.
 func (w *World) Projects() (all []Project) {
 	sb := w.fs.root
 	at := func(number uint32) *Project {
@@ -285,7 +285,7 @@ func (h hostQuotas) Limit(c hal.Call, path string, bytes int64, project uint32) 
 			return 0, k.leave(syscall.ENOSPC, hal.Unknown)
 		}
 	}
-	steps := 3 // of which the agent may see only the first
+	steps := 3 // a crash may leave the project alone (0), or have that synced (1); from 2 on the limit is set
 	if k.crash == CrashAfter || k.fault == NoSpace {
 		steps = w.chooser.Pick(k.subject.id(k.site.amount), []uint32{1, 1, 1})
 	}

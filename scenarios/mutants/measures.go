@@ -30,14 +30,6 @@ var measures = []Mutant{
 		"is.wrong = wrong", "is.wrong = append(is.wrong, wrong...)",
 	},
 	{
-		"volnode shows what a driver says of its storage, and scrubs nothing", "S17", "engine.discreetNode.StorageHealth",
-		"n.said.Clean(of.GetMessage())", "of.GetMessage()",
-	},
-	{
-		"what a driver says of its storage is withheld from nobody", "S17", "engine.discreetNode.StorageHealth",
-		`why != ""`, `why == "?"`,
-	},
-	{
 		"who can't say how full a volume is is not asked whether it is well", "L18", "engine.measuring.questions",
 		"!m.isDue(of.well)", "!m.isDue(of.full)",
 	},

@@ -67,12 +67,12 @@ var podEvents = []Mutant{
 		"len(wrong) > 99",
 	},
 	{
-		"volnode shows what a driver says of a volume, though it may quote a secret", "S17", "engine.discreetNode.Health",
+		"volnode shows what a driver says of a volume, though it may quote a secret", "S17", "engine.discreetNode.discreet",
 		`why != ""`, `why == "?"`,
 	},
 	{
-		"volnode shows what a driver says of a volume, and scrubs nothing", "S17", "engine.discreetNode.Health",
-		"n.said.Clean(of.GetMessage())", "of.GetMessage()",
+		"volnode shows what a driver says of a volume, and scrubs nothing", "S17", "engine.discreetNode.discreet",
+		"n.said.Clean(message)", "message",
 	},
 	{
 		"a driver is asked how well the stage is", "L18", "engine/plugin/csi.health",
