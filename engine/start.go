@@ -126,11 +126,7 @@ func (s *starting) read(isPatient bool, known identity.Identity) (n node, err er
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: s.cfg.forgiven(), InFlight: s.cfg.InFlight}
-	for i := range n.start.Records {
-		r := &n.start.Records[i].Rung
-		r.Places = s.cfg.VolumeSources.Places(r) // by what it was made with: a record says nothing else of them
-	}
+	n.start = s.recorded(n.loaded, boot)
 	// One reading of the table serves the looks of all records.
 	h := s.h
 	h.Mounts = tableOnce{Mounts: s.h.Mounts, stacks: stacksOf(table)}
@@ -165,6 +161,19 @@ func (s *starting) read(isPatient bool, known identity.Identity) (n node, err er
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
 	}
 	return n, nil
+}
+
+// recorded is what core begins with as far as the journal tells.
+func (s *starting) recorded(loaded journal.Loaded, boot hal.BootID) core.Start {
+	start := core.Start{
+		Boot: boot, Records: loaded.Records, Forgive: s.cfg.forgiven(), InFlight: s.cfg.InFlight,
+		HasLost: loaded.New || len(loaded.Damages) > 0,
+	}
+	for i := range start.Records {
+		r := &start.Records[i].Rung
+		r.Places = s.cfg.VolumeSources.Places(r) // by what it was made with: a record says nothing else of them
+	}
+	return start
 }
 
 // found inspects what records tell of.

@@ -15,6 +15,8 @@ type Core struct {
 	step uint64      // number of the present step
 	// earlier bounds when earlier runs sent their last call; 0 if there was no such run.
 	earlier hal.Instant
+	// hasLost: records of those runs may be missing, see Start.HasLost.
+	hasLost bool
 	// comesUntil bounds the time in which volnode may find what a setup of an earlier run has made, also a setup that has
 	// no record; 0 once that time is over.
 	comesUntil hal.Instant
@@ -72,6 +74,8 @@ type Start struct {
 	// HasRun: an agent has run here before. It may have sent calls of which no record tells, as the journal may be
 	// damaged, gone, or an old copy that shows nothing of it.
 	HasRun bool
+	// HasLost: its journal is gone or damaged, so that records may be missing.
+	HasLost bool
 	// ComesUntil bounds the time in which volnode may find what a setup of such an agent has made.
 	ComesUntil hal.Instant
 
@@ -110,7 +114,7 @@ func New(s Start) *Core {
 		none: &plight{isShared: true},
 	}
 	if s.HasRun {
-		c.earlier = s.Now
+		c.earlier, c.hasLost = s.Now, s.HasLost
 	}
 	found := map[hal.Key]string{}
 	for _, f := range s.Found {

@@ -221,7 +221,7 @@ func (c *Core) markDown(r *rung) {
 func (c *Core) upsertRung(want *Rung, fresh bool) {
 	r := c.rungs[want.Key]
 	if r == nil {
-		c.add(*want)
+		c.fenceForgotten(c.add(*want))
 		return
 	}
 	spec := *want

@@ -55,9 +55,12 @@ func (c *Core) IsKnown(key hal.Key) bool {
 	return r != nil && !r.veiled && !r.isUntouched()
 }
 
-// isUntouched reports whether r is only wanted: it has no record, and nobody has looked at its place or called anybody
-// for it.
-func (r *rung) isUntouched() bool { return !r.recorded && !r.inspected && r.isGone() }
+// isUntouched reports whether r is only wanted: it has no record, and this run has not looked at its place or called
+// anybody for it.
+func (r *rung) isUntouched() bool {
+	return !r.recorded && !r.inspected && r.trust == clean && r.op == nil && r.child == "" &&
+		!slices.ContainsFunc(r.calls, func(k call) bool { return k.op != 0 })
+}
 
 // HasVolume reports whether there is a rung of a volume.
 func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0 }
@@ -146,6 +149,17 @@ func (c *Core) addOrphans(orphans []Rung) {
 			fence(TearDown, r.Limits.TearDown)
 		}
 	}
+}
+
+// fenceForgotten fences what the last teardowns of an earlier run may still do to r, of which neither a record nor a
+// directory tells (laws 4.4): the first of two unstages may still act after the second was answered and the directory
+// went. No record says so to the next run: if the agent dies again within that time, nobody minds that call.
+func (c *Core) fenceForgotten(r *rung) {
+	until := c.earlier.Add(r.Limits.TearDown + r.Limits.LateWindow)
+	if !c.hasLost || r.Pod != "" || r.Actor == "" || !r.Intent || until <= c.now {
+		return
+	}
+	r.fence(call{verb: TearDown, until: until})
 }
 
 // addOrphan takes in a rung that the directories of an earlier life name and that no record does: it is Unknown.

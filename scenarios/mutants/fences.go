@@ -29,6 +29,10 @@ var fences = []Mutant{
 		"fence(TearDown, r.Limits.TearDown)", "",
 	},
 	{
+		"what a lost journal knew of a stage is not minded", "laws 4.4", "engine/core.Core.fenceForgotten",
+		"if !c.hasLost ||", "if c.hasLost || !c.hasLost ||",
+	},
+	{
 		"no call is fenced", "S8, laws 4.1, kubernetes#82190", "engine/core.rung.fence",
 		"if k.until != 0 {", "if k.until == 1 {",
 	},

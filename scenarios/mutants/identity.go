@@ -38,7 +38,7 @@ var identity = []Mutant{
 		`return hal.Key(string(KindPublish) + "/" + driver + "^" +`,
 	},
 	{
-		"a record does not keep its path", "S13, laws: places", "engine.starting.read",
+		"a record does not keep its path", "S13, laws: places", "engine.starting.recorded",
 		"r.Places = s.cfg.VolumeSources.Places(r)", "r.Places = nil",
 	},
 	{
