@@ -28,6 +28,10 @@ type BlockDevice struct {
 	Device   Device // its number; another disk may get it
 	Sequence uint64 // never twice in one boot (Linux 5.15, diskseq); 0 if the kernel does not tell
 	Size     int64  // in bytes
+	// Disk names the disk in every boot: by its WWID, or by the serial number that it says of itself, and, of a
+	// partition, by where that begins. "" if it has neither, as a loop device; the kernel does not prove that two disks
+	// have two.
+	Disk     string
 	ReadOnly bool
 	// Type is what its content is, in the words of blkid(8): "ext4", "xfs", "LVM2_member", "crypto_LUKS"; "gpt" and
 	// "dos" for a table of partitions; "ambivalent" if it may be several; "" if nothing is known of it.
@@ -51,9 +55,9 @@ type NewFilesystem struct {
 	Device string // that Path leads to: see [BlockDevice.Is]
 	FSType string // "ext2", "ext3", "ext4" or "xfs"
 	UUID   string // of the filesystem, in lower case
-	// MayHaveBegun: an earlier Format, with the same UUID, of the same device, which was blank before, may have left a
+	// MayHaveBegun: an earlier Format, with the same UUID, of the same disk, which was blank before, may have left a
 	// part of a filesystem. So what the device holds is no reason not to format it, if it is that filesystem or if
-	// nothing is known of it.
+	// nothing is known of it. That it is the same disk is for the caller to prove.
 	MayHaveBegun bool
 }
 

@@ -21,18 +21,23 @@ var flaws = map[string]sim.Flaw{
 // otherUUID is that of a filesystem that people make.
 const otherUUID = "77777777-1111-4222-8333-444455556666"
 
-func putDisk(t *scene, path, holds string) string {
+func putDisk(t *scene, path, holds, serial string) string {
 	if _, there := t.W.Exists(path); there {
 		return path + " is there already"
 	}
 	t.W.AddBlockDevice(path, diskContents[holds], otherUUID)
+	t.W.NameBlockDevice(path, serial)
 	return ""
 }
+
+// serialOf is the serial number of a disk that is put at a path.
+func serialOf(path string) string { return "serial number of " + path }
 
 // diskActions are the statements about the disks of the node.
 func diskActions() []workload.Action {
 	return []workload.Action{
-		on("put disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1]) }),
+		on("put disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1], serialOf(a[0])) }),
+		on("put nameless disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1], "") }),
 		on("overwrite disk PATH with CONTENT", func(t *scene, a []string) string {
 			if !t.W.WipeBlockDevice(a[0], diskContents[a[1]], otherUUID) {
 				return "there is no disk " + a[0] + ", or it is mounted"

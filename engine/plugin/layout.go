@@ -12,6 +12,7 @@ const (
 	podsDir       = "/pods"
 	csiPlugin     = "plugins/kubernetes.io/csi"
 	imagePlugin   = "plugins/kubernetes.io/image"
+	ownPlugins    = "plugins/kubernetes.io" // where each source has a directory for what pods share
 	localPlugin   = "plugins/kubernetes.io/local-volume"
 	csiPod        = "kubernetes.io~csi"
 	emptyDirPod   = "kubernetes.io~empty-dir"
@@ -38,10 +39,9 @@ func OwnedBelow(paths []string) string {
 			return p + " in volnode's root directory, where its own files are"
 		case names[0] == "pods" && len(names) > 1:
 			return p + " in volnode's root directory: volnode deletes what it holds when pods end"
-		case strings.HasPrefix(p, csiPlugin+"/") && len(names) > strings.Count(csiPlugin, "/")+2:
+		case strings.HasPrefix(p, csiPlugin+"/") && len(names) <= strings.Count(csiPlugin, "/")+2:
+		case strings.HasPrefix(p, ownPlugins+"/") && len(names) > strings.Count(ownPlugins, "/")+2:
 			return p + " in volnode's root directory: volnode deletes what it holds when volumes go"
-		case strings.HasPrefix(p, imagePlugin+"/"):
-			return p + " in volnode's root directory: volnode deletes it when no pod has the image any more"
 		}
 	}
 	return ""

@@ -171,6 +171,7 @@ func deviceOf(device *os.File) (is hal.BlockDevice, err error) {
 		return is, err
 	}
 	is.ReadOnly = readOnly != 0
+	is.Disk = diskName("/sys/dev/block/" + is.Device.String())
 	holders, err := os.ReadDir("/sys/dev/block/" + is.Device.String() + "/holders")
 	if err != nil && !errors.Is(err, syscall.ENOENT) {
 		return is, err
@@ -179,6 +180,30 @@ func deviceOf(device *os.File) (is hal.BlockDevice, err error) {
 		is.Holders = append(is.Holders, h.Name())
 	}
 	return is, nil
+}
+
+// diskNames are the files of sysfs that name a disk in every boot: of NVMe, of SCSI, of virtio, and of a device that the
+// device mapper makes (Documentation/ABI of Linux).
+var diskNames = []string{"wwid", "device/wwid", "serial", "device/serial", "dm/uuid"}
+
+// diskName is hal.BlockDevice.Disk of the device that has a directory of sysfs.
+func diskName(dir string) string {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	part := ""
+	if start, err := os.ReadFile(dir + "/start"); err == nil { // in sectors
+		part = " from " + string(bytes.TrimSpace(start))
+		dir = filepath.Dir(dir)
+	}
+	for _, name := range diskNames {
+		text, err := os.ReadFile(dir + "/" + name)
+		if text = bytes.TrimSpace(text); err == nil && len(text) > 0 {
+			return fmt.Sprintf("%q", text) + part
+		}
+	}
+	return ""
 }
 
 // ask is an ioctl that answers with a number.

@@ -141,3 +141,27 @@ func TestWhatIsNoBlockDevice(t *testing.T) {
 		require.ErrorIs(t, err, errno, path)
 	}
 }
+
+func TestDiskName(t *testing.T) {
+	for want, files := range map[string]map[string]string{
+		`"naa.5000"`:         {"device/wwid": "naa.5000\n", "serial": "\n"},
+		`"eui.01"`:           {"wwid": "eui.01", "serial": "7"},
+		`"eui.02" from 2048`: {"wwid": "eui.02", "part/start": "2048\n"},
+		`"mpath-3600"`:       {"dm/uuid": "mpath-3600"},
+		"":                   {"serial": " \n"},
+		`"odd \x00\n name"`:  {"serial": "odd \x00\n name"},
+		`"QEMU 1" from 4096`: {"device/serial": "QEMU 1", "part/start": "4096"},
+	} {
+		disk := t.TempDir()
+		at := disk
+		for name, text := range files {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(disk, name)), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(disk, name), []byte(text), 0o600))
+			if filepath.Dir(name) == "part" {
+				at = filepath.Join(disk, "part")
+			}
+		}
+		require.Equal(t, want, diskName(at))
+	}
+	require.Empty(t, diskName("/sys/dev/block/0:0"))
+}

@@ -15,6 +15,7 @@ import (
 // blockDevice is a disk at a path below /dev.
 type blockDevice struct {
 	path     string
+	serial   string // of the disk, which keeps it where it goes; "" for none
 	number   uint32
 	sequence uint64
 	holds    string      // as hal.BlockDevice.Type; "" if it is blank
@@ -45,6 +46,13 @@ func (w *World) AddBlockDevice(path, holds, uuid string) {
 	b.fill(holds, uuid)
 }
 
+// NameBlockDevice gives the disk at a path a serial number.
+func (w *World) NameBlockDevice(path, serial string) {
+	if b := w.blockNamed(path); b != nil {
+		b.serial = serial
+	}
+}
+
 // PutDisk is AddBlockDevice with the words of package haltest.
 func (w *World) PutDisk(name, holds, uuid string) (path string) {
 	path = "/dev/" + name
@@ -69,7 +77,7 @@ func (b *blockDevice) fill(holds, uuid string) {
 }
 
 func (b *blockDevice) hash(h uint64) uint64 {
-	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun) ^ uint64(b.flaw))
+	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial) ^ uint64(b.flaw))
 	if b.sb != nil {
 		h = fold(h ^ hashTree(b.sb.root, h))
 	}
@@ -107,8 +115,8 @@ func (w *World) SwapBlockDevices(path, other string) bool {
 	if a == nil || b == nil || w.isMounted(a) || w.isMounted(b) {
 		return false
 	}
-	a.holds, a.uuid, a.sb, a.begun, a.flaw, b.holds, b.uuid, b.sb, b.begun, b.flaw =
-		b.holds, b.uuid, b.sb, b.begun, b.flaw, a.holds, a.uuid, a.sb, a.begun, a.flaw
+	a.serial, a.holds, a.uuid, a.sb, a.begun, a.flaw, b.serial, b.holds, b.uuid, b.sb, b.begun, b.flaw =
+		b.serial, b.holds, b.uuid, b.sb, b.begun, b.flaw, a.serial, a.holds, a.uuid, a.sb, a.begun, a.flaw
 	for _, d := range []*blockDevice{a, b} {
 		w.plugBlock(d, int(d.number))
 		if d.sb != nil {
@@ -188,6 +196,7 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 func (b *blockDevice) is() hal.BlockDevice {
 	is := hal.BlockDevice{
 		Device: hal.Device{Major: blockMajor, Minor: b.number}, Sequence: b.sequence, Size: blockSize,
+		Disk: b.serial,
 		Type: b.holds, UUID: b.uuid, IsFilesystem: b.sb != nil, IsBlank: b.holds == "",
 	}
 	switch b.holds {

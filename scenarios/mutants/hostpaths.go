@@ -33,6 +33,10 @@ var hostPaths = []Mutant{
 		`case names[0] == "volnode":`, `case names[0] == "volnode" && len(names) > 3:`,
 	},
 	{
+		"what pods share belongs to nobody, but for what CSI drivers have staged", "S34", "engine/plugin.OwnedBelow",
+		`strings.HasPrefix(p, ownPlugins+"/") &&`, `strings.HasPrefix(p, csiPlugin+"/") &&`,
+	},
+	{
 		"a hostPath that is missing is up", "S21, L12", "engine/plugin/hostpath.setUp",
 		"case kind == corev1.HostPathUnset:", "case kind == corev1.HostPathUnset || !found.Exists:",
 	},

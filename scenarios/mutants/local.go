@@ -88,7 +88,7 @@ var locals = []Mutant{
 	},
 	{
 		"a disk that is not blank is formatted", "S2", "engine/plugin/local.work.holds",
-		"case is.IsBlank, was == blank:", "case is.IsBlank, was == blank, is.UUID == \"\":",
+		"case is.IsBlank:", "case is.IsBlank, is.UUID == \"\":",
 	},
 	{
 		"a disk that holds another filesystem is taken for the volume's", "S28, S10", "engine/plugin/local.work.holds",
@@ -100,7 +100,15 @@ var locals = []Mutant{
 	},
 	{
 		"a filesystem that was made by half is refused", "L2", "engine/plugin/local.work.holds",
-		"case is.IsBlank, was == blank:", "case is.IsBlank:",
+		`case was == blank && had != "" &&`, `case was == blank && had == "" &&`,
+	},
+	{
+		"a blank disk is any disk that is there later", "S2, laws 8.2", "engine/plugin/local.work.holds",
+		`had != "" && had == w.disk(is):`, `had != w.disk(is)+"?":`,
+	},
+	{
+		"a number names a disk in each boot", "S2, laws 8.2", "engine/plugin/local.work.disk",
+		"is.Is(), is.Size, w.h.Runtime.BootID())", `is.Device, is.Size, "")`,
 	},
 	{
 		"a disk that was used is formatted once it reads blank", "S10", "engine/plugin/local.work.format",

@@ -104,6 +104,9 @@ func TestPlacesOfTheAgentAreNoHostPaths(t *testing.T) {
 		"pods/u/volumes/kubernetes.io~csi/v/mount/deep":      false,
 		"plugins/kubernetes.io/csi/disk.example/0123":        false,
 		"plugins/kubernetes.io/csi/volumeDevices/publish/pv": false,
+		"plugins/kubernetes.io/local-volume":                 true, "plugins/kubernetes.io/local-volume/mounts": false,
+		"plugins/kubernetes.io/local-volume/mounts/pv": false, "plugins/kubernetes.io/image/sha256-0": false,
+		"plugins/kubernetes.io/source-to-come/volume": false,
 		"volnode": false, "volnode/journal": false,
 	} {
 		for _, kind := range []string{"", "Directory", "DirectoryOrCreate", "FileOrCreate"} {

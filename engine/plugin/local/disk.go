@@ -32,6 +32,7 @@ const (
 	paramUUID    = "uuid"    // of the filesystem that is made if there is none
 
 	factDevice = "device" // the number of the device, and its sequence
+	factDisk   = "disk"   // the name of the disk: see work.disk
 	factHolds  = "holds"  // the uuid of the filesystem on it, or blank
 	blank      = "blank"
 )

@@ -104,18 +104,21 @@ func TestWhatADiskHoldsStays(t *testing.T) {
 
 // The device of a volume that pods have is looked at again: after a boot, or after its path led elsewhere.
 func TestAVolumeHasOneDisk(t *testing.T) {
-	const ours = "0"
-	for name, c := range map[string]struct{ had, holds, uuid, is, why string }{
-		"its filesystem":                  {other, "ext4", other, other, ""},
-		"the one that was made on it":     {blank, "ext4", ours, ours, ""},
-		"nothing yet":                     {blank, "", "", blank, ""},
-		"a part of what is made on it":    {blank, sim.Unrecognized, "", blank, ""},
-		"another one":                     {other, "ext4", ours, "", "and the disk of the volume had " + other},
-		"another one than it would have":  {blank, "ext4", other, "", "and the disk of the volume was blank"},
-		"nothing any more":                {other, "", "", "", "it holds no filesystem, and the volume had " + other},
-		"what nobody knows, and it had":   {other, sim.Unrecognized, "", "", "it holds no filesystem"},
-		"something else than it had":      {other, "LVM2_member", "", "", "it holds LVM2_member"},
-		"something else since it was new": {blank, "gpt", "", "", "it holds gpt"},
+	const ours, named, notThis = "0", "a WWID", "nothing proves that it is this one"
+	for name, c := range map[string]struct{ disk, had, holds, uuid, is, why string }{
+		"its filesystem":                  {named, other, "ext4", other, other, ""},
+		"the one that was made on it":     {named, blank, "ext4", ours, ours, ""},
+		"nothing yet":                     {named, blank, "", "", blank, ""},
+		"a part of what is made on it":    {named, blank, sim.Unrecognized, "", blank, ""},
+		"another one":                     {named, other, "ext4", ours, "", "and the disk of the volume had " + other},
+		"another one than it would have":  {named, blank, "ext4", other, "", "and the disk of the volume was blank"},
+		"nothing any more":                {named, other, "", "", "", "it holds no filesystem, and the volume had " + other},
+		"what nobody knows, and it had":   {named, other, sim.Unrecognized, "", "", "it holds no filesystem"},
+		"something else than it had":      {named, other, "LVM2_member", "", "", "it holds LVM2_member"},
+		"something else since it was new": {named, blank, "gpt", "", "", "it holds gpt"},
+		"a part of it on another disk":    {"another WWID", blank, sim.Unrecognized, "", "", notThis},
+		"a part of it on a nameless disk": {"", blank, sim.Unrecognized, "", "", notThis},
+		"nothing yet, on another one":     {"another WWID", blank, "", "", blank, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, v := plugintest.New(), diskVolume()
@@ -124,10 +127,12 @@ func TestAVolumeHasOneDisk(t *testing.T) {
 				uuid = uuidOf(v.PV)
 			}
 			n.World.AddBlockDevice(dev, c.holds, uuid)
+			n.World.NameBlockDevice(dev, c.disk)
 			rungs, p := Ladder(nil, v)
 			require.Nil(t, p)
 			r := setUpDevice(n.HAL(), core.Op{
-				Kind: KindDevice, Params: rungs[2].Want, Facts: []core.Fact{{Name: factHolds, Value: c.had}},
+				Kind: KindDevice, Params: rungs[2].Want,
+				Facts: []core.Fact{{Name: factDisk, Value: named + " of 1073741824 bytes"}, {Name: factHolds, Value: c.had}},
 			})
 			if c.why != "" {
 				require.Equal(t, hal.NotDone, r.Outcome)

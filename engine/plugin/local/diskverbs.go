@@ -29,14 +29,28 @@ func setUpDevice(h *hal.Host, o core.Op) core.Result {
 	}
 	return core.Result{
 		Outcome: hal.Done, Fingerprint: is.Is(),
-		Facts: []core.Fact{{Name: factDevice, Value: is.Is()}, {Name: factHolds, Value: holds}},
+		Facts: []core.Fact{
+			{Name: factDevice, Value: is.Is()}, {Name: factDisk, Value: w.disk(is)}, {Name: factHolds, Value: holds},
+		},
 	}
+}
+
+// disk names the disk that a device is, so that no other one has that name: in every boot, or else in this one; "" if
+// nobody can tell it from another.
+func (w work) disk(is hal.BlockDevice) string {
+	switch {
+	case is.Disk != "":
+		return fmt.Sprintf("%s of %d bytes", is.Disk, is.Size)
+	case is.Sequence != 0:
+		return fmt.Sprintf("%s of %d bytes in boot %s", is.Is(), is.Size, w.h.Runtime.BootID())
+	}
+	return ""
 }
 
 // holds is what the device holds, as the rung's fact says it; why not, if nothing of it may be mounted, and nothing be
 // made on it. The filesystem that was on it stays the only one for as long as pods have the volume.
 func (w work) holds(is hal.BlockDevice) (holds, why string) {
-	was := core.FactOf(w.o.Facts, factHolds)
+	was, had := core.FactOf(w.o.Facts, factHolds), core.FactOf(w.o.Facts, factDisk)
 	fsType, uuid := core.Value(w.o.Params, paramFSType), core.Value(w.o.Params, paramUUID)
 	switch {
 	case len(is.Holders) > 0:
@@ -55,8 +69,14 @@ func (w work) holds(is hal.BlockDevice) (holds, why string) {
 	case was != "" && was != blank:
 		return "", fmt.Sprintf("it holds no filesystem, and the volume had %s; volnode makes no other one: attach the "+
 			"disk of the volume", was)
-	case is.IsBlank, was == blank: // what is not blank any more, a program has begun that makes filesystems
+	case is.IsBlank:
 		return blank, ""
+	case was == blank && had != "" && had == w.disk(is): // a program has begun that makes filesystems
+		return blank, ""
+	case was == blank:
+		return "", "nobody knows what it holds; the disk of the volume was blank, and nothing proves that it is this one; " +
+			"volnode changes nothing on it: attach the disk of the volume; if this is the one, and nobody needs what it " +
+			"holds, clear it with blkdiscard(8) or dd(1)"
 	}
 	return "", "nobody knows what it holds, and it is not blank, as its first and last MiB are not zeros; volnode " +
 		"changes nothing on it: make a filesystem on it, or name another device; if nobody needs what it holds, clear " +

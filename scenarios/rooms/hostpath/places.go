@@ -53,6 +53,7 @@ var places = [...]place{
 	{linkPath + "/UID/volumes/kubernetes.io~empty-dir/host", corev1.HostPathDirectoryOrCreate},
 	{bindPath + "/pods/UID/volumes/kubernetes.io~csi/host", corev1.HostPathDirectoryOrCreate},
 	{turnPath, corev1.HostPathUnset},
+	{lang.RootDir + "/plugins/kubernetes.io/local-volume/mounts/mine", corev1.HostPathDirectoryOrCreate},
 	{thingPath, corev1.HostPathDirectory},
 }
 
@@ -93,7 +94,7 @@ func shares(g world.Planner) {
 
 // plan draws where the hostPath of pod i leads.
 func plan(g world.Planner, m *world.Room, i int, name string) (which uint8) {
-	which = 1 + uint8(g.Pick("workload.host-path", name, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1))
+	which = 1 + uint8(g.Pick("workload.host-path", name, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1))
 	if which == 1 && g.Pick("workload.host-thing", name, 0, 2, 1) == 1 {
 		which = uint8(len(places)) - 1
 	}

@@ -101,8 +101,10 @@ func leadsInto(r *world.Run, p *world.Pod, u world.Use) string {
 	}
 	for _, below := range found.Below {
 		names := strings.Split(below, "/")
-		isPods, isStaged := names[0] == "pods", strings.HasPrefix(below, "plugins/kubernetes.io/csi/")
-		if names[0] == "volnode" || isPods && len(names) > 1 || isStaged && len(names) > 4 {
+		// Drivers in pods have the directories of drivers.
+		isDriver := strings.HasPrefix(below, "plugins/kubernetes.io/csi/") && len(names) == 4
+		isShared := strings.HasPrefix(below, "plugins/kubernetes.io/") && len(names) > 3 && !isDriver
+		if names[0] == "volnode" || names[0] == "pods" && len(names) > 1 || isShared {
 			return lang.RootDir + "/" + below
 		}
 	}

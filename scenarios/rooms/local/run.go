@@ -43,10 +43,11 @@ type run struct {
 	bound    map[string]hal.HostFile // by path: what the agent has bound there last, and believed to be the volume
 	tried    map[string]hal.HostFile // by path: what a mount has shown there since
 	had      map[string]disk         // by path: what is on disks that volumes have, as long as pods have these
-	swaps    bool                    // the next boot finds two disks in each other's places
-	swapped  bool
-	passed   map[string]checker // by uuid: who has checked a filesystem last, and found nothing left
-	isMended bool               // people mend filesystems
+	swaps    string                  // the disk that is in the place of blankDisk one day; "" for none, or once it was
+	swapped  string                  // the one that is in its place now
+	booted   bool                    // it is so after a boot
+	passed   map[string]checker      // by uuid: who has checked a filesystem last, and found nothing left
+	isMended bool                    // people mend filesystems
 }
 
 // disk is what a volume has.
@@ -81,6 +82,9 @@ func begin(g world.Planner) {
 		w.WriteFile(dir+"/"+kept, []byte("data"))
 	}
 	w.AddBlockDevice(blankDisk, "", "")
+	if g.Pick("workload.local-nameless", blankDisk, 0, 2, 1) == 0 {
+		w.NameBlockDevice(blankDisk, "serial number 1")
+	}
 	w.AddBlockDevice(usedDisk, "ext4", usedUUID)
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
@@ -94,10 +98,18 @@ func begin(g world.Planner) {
 	} else {
 		w.AddBlockDevice(oddDisk, []string{sim.Unrecognized, "LVM2_member", "xfs", sim.HeldByDevice}[odd], "")
 	}
-	if g.Pick("workload.local-swapped", blankDisk, 0, 3, 1) == 1 {
-		for _, m := range g.Run().Rooms {
-			if h, is := m.(*run); is {
-				h.swaps = true
+	swaps := g.Pick("workload.local-swapped", blankDisk, 0, 3, 1, 1, 1)
+	for _, m := range g.Run().Rooms {
+		h, is := m.(*run)
+		switch {
+		case !is, swaps == 0:
+		case swaps == 1:
+			h.swaps, h.booted = usedDisk, true
+		case odd != 0: // the agent may take it for the volume's
+		default:
+			h.swaps, h.booted = oddDisk, swaps == 2
+			if swaps == 3 {
+				g.At(g.Time("workload.local-swap-time", blankDisk, 0, cases.Chaos), blankDisk, func() { h.swapsDisks(g.Run()) })
 			}
 		}
 	}
@@ -141,6 +153,7 @@ func (h *run) Mends(r *world.Run) {
 	}
 	mountsDisk(r.W)
 	h.swapsBack(r)
+	h.clearsDisk(r)
 	h.mendsDisks(r)
 	if to, _ := r.W.Find(linkDir); to.Path != linkedDir {
 		turnsLink(r.W, linkedDir)
@@ -152,25 +165,35 @@ const mountedAfter = 3 * time.Second
 
 // Born is the host that mounts the disk after a boot, later than it starts the agent.
 func (h *run) Born(r *world.Run) {
-	h.swapsDisks(r)
+	if h.booted {
+		h.swapsDisks(r)
+	}
 	if h.isHunted && len(r.W.MountsAt(exportDir)) == 0 {
 		r.W.After(mountedAfter, "the host mounts a disk", func() { mountsDisk(r.W) })
 	}
 }
 
-// swapsDisks is a boot that finds two disks in each other's places, of which pods have both. It is so for a while. If
-// the journal was lost, nothing on the node says any more which disk was whose.
+// swapsDisks is somebody, or a boot, who has two disks in each other's places for a while. Of two that pods have, each
+// is known: if the journal was lost, nothing on the node says any more which was whose.
 func (h *run) swapsDisks(r *world.Run) {
 	isKnown := !r.Root.Forgotten && h.had[blankDisk].pv != "" && h.had[usedDisk].pv != ""
-	if h.swaps && isKnown && r.W.SwapBlockDevices(blankDisk, usedDisk) {
-		h.swaps, h.swapped = false, true
-		r.W.After(swappedFor, "two disks are in their places again", func() { h.swapsBack(r) })
+	if h.swaps == "" || h.swaps == usedDisk && !isKnown || !r.W.SwapBlockDevices(blankDisk, h.swaps) {
+		return
 	}
+	h.swaps, h.swapped = "", h.swaps
+	r.W.After(swappedFor, "two disks are in their places again", func() { h.swapsBack(r) })
 }
 
 func (h *run) swapsBack(r *world.Run) {
-	if h.swapped && r.W.SwapBlockDevices(blankDisk, usedDisk) {
-		h.swapped = false
+	if h.swapped != "" && r.W.SwapBlockDevices(blankDisk, h.swapped) {
+		h.swapped = ""
+	}
+}
+
+// clearsDisk is people who clear a disk of which nobody knows what it holds, as the status asks.
+func (h *run) clearsDisk(r *world.Run) {
+	if holds, _ := r.W.BlockDeviceHolds(blankDisk); h.swapped == "" && holds == sim.Unrecognized {
+		r.W.WipeBlockDevice(blankDisk, "", "")
 	}
 }
 
