@@ -54,8 +54,10 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 // withholds says why nobody may read what a driver says, in place of that, "" if they may. isGone: what it may quote
 // nobody has any more, but for the driver.
 func (e ears) withholds(c hal.Call, driver string, volume []string) (why string, isGone bool) {
-	isComplete := e.said.IsComplete() // before the reading, which takes its time: a source may name a Secret meanwhile
+	// Before the reading, which takes its time: a source may name a Secret meanwhile, and one may have to make room.
+	isComplete, forgotten := e.said.IsComplete(), e.said.Forgotten()
 	name, isGone := e.read(c, driver, volume)
+	isComplete = isComplete && forgotten == e.said.Forgotten()
 	switch {
 	case name != "":
 		why = "Secret " + name + ", which volnode cannot read"
@@ -260,6 +262,9 @@ func (n discreetNode) StorageHealth(c hal.Call, driver string, r *csi.NodeGetSto
 		why, _ := n.withholds(c, driver, nil)
 		for _, of := range all {
 			of.Reason, of.Message = n.discreet(of.GetReason(), of.GetMessage(), why)
+			if mount := of.GetVolumeCapability().GetMount(); mount != nil {
+				mount.FsType, _ = n.discreet(mount.GetFsType(), "", why)
+			}
 		}
 	}
 	return resp, n.heard(c, driver, nil, err)

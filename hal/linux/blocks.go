@@ -182,8 +182,8 @@ func deviceOf(device *os.File) (is hal.BlockDevice, err error) {
 	return is, nil
 }
 
-// diskNames are the files of sysfs that name a disk in every boot: of NVMe, of SCSI, of virtio, and of a device that the
-// device mapper makes (Documentation/ABI of Linux).
+// diskNames are the files of sysfs that name a disk in every boot: of NVMe, of SCSI, of virtio, and of a device that
+// the device mapper makes (Documentation/ABI of Linux).
 var diskNames = []string{"wwid", "device/wwid", "serial", "device/serial", "dm/uuid"}
 
 // diskName is hal.BlockDevice.Disk of the device that has a directory of sysfs.

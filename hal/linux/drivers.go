@@ -190,7 +190,7 @@ func (c *connection) breaks() {
 func (c *connection) acquire() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.retired || c.broken.Load() || c.hungUp() {
+	if c.retired || c.broken.Load() || c.said.isLost.Load() || c.hungUp() {
 		return false
 	}
 	c.calls++

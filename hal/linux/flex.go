@@ -107,7 +107,11 @@ func callFlex(r flexRequest) response {
 		WaitDelay: time.Second, // a daemon that it has started may keep its output open
 	}
 	if err := cmd.Start(); err != nil {
-		return answer(because(errnoOf(err), program+" can't be run: "+detailOf(err)), hal.NotDone)
+		errno := errnoOf(err)
+		if errno == syscall.ENOENT {
+			errno = syscall.ENOEXEC // the program is there, and its interpreter is not
+		}
+		return answer(because(errno, program+" can't be run: "+detailOf(err)), hal.NotDone)
 	}
 	waited := cmd.Wait()
 	if errors.Is(waited, exec.ErrWaitDelay) {
@@ -203,16 +207,22 @@ func flexProgram(dir, driver string) (string, error) {
 	case name == "":
 		return "", because(syscall.EINVAL, fmt.Sprintf("%q is no name of a FlexVolume driver", driver))
 	case dir == "":
-		return "", because(syscall.ENOENT,
+		return "", because(syscall.ENXIO,
 			"volnode serves no FlexVolume drivers; name the directory that they are in with --flex-volume-dir")
 	}
 	at := filepath.Join(dir, name, filepath.Base(driver))
 	program, err := filepath.EvalSymlinks(at)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", because(syscall.ENOENT, "there is no "+at+"; install the driver "+driver+" there")
-	}
 	top, topErr := filepath.EvalSymlinks(dir) // it may be a link to another disk
-	if err := errors.Join(err, topErr); err != nil {
+	switch {
+	case errors.Is(topErr, os.ErrNotExist):
+		return "", because(syscall.ENXIO, "there is no directory "+dir+" of FlexVolume drivers; is its disk mounted?")
+	case topErr != nil:
+		return "", topErr
+	case errors.Is(err, os.ErrNotExist) && isName(at):
+		return "", because(syscall.ENXIO, "the link "+at+" leads to nothing; install the driver "+driver+" there")
+	case errors.Is(err, os.ErrNotExist):
+		return "", because(syscall.ENOENT, "there is no "+at+"; install the driver "+driver+" there")
+	case err != nil:
 		return "", err
 	}
 	unsafe := func(what string) error { return because(syscall.EPERM, at+": "+what) }
@@ -239,6 +249,12 @@ func flexProgram(dir, driver string) (string, error) {
 			return filepath.Join(top, below), nil
 		}
 	}
+}
+
+// isName reports whether there is something of that name, be it a link to nothing.
+func isName(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // checkFlexTarget: a volume is at a directory, with no link on the way. What is mounted there is not looked at: that

@@ -128,7 +128,8 @@ func TestOnlyRootSaysWhatADriverIs(t *testing.T) {
 		errno syscall.Errno
 	}{
 		"missing":        {func(_, p string) error { return os.Remove(p) }, syscall.ENOENT},
-		"no drivers":     {func(d, _ string) error { return os.RemoveAll(d + "/drivers") }, syscall.ENOENT},
+		"no drivers":     {func(d, _ string) error { return os.RemoveAll(d + "/drivers") }, syscall.ENXIO},
+		"no interpreter": {func(_, p string) error { return os.WriteFile(p, []byte("#!/no/such/shell\n"), 0o755) }, syscall.ENOEXEC},
 		"writable":       {func(_, p string) error { return os.Chmod(p, 0o775) }, syscall.EPERM},
 		"not executable": {func(_, p string) error { return os.Chmod(p, 0o644) }, syscall.EPERM},
 		"of another":     {func(_, p string) error { return os.Chown(p, 1000, 0) }, syscall.EPERM},
@@ -146,7 +147,7 @@ func TestOnlyRootSaysWhatADriverIs(t *testing.T) {
 		}, 0},
 		"link nowhere": {func(_, p string) error {
 			return errors.Join(os.Remove(p), os.Symlink("nowhere", p))
-		}, syscall.ENOENT},
+		}, syscall.ENXIO},
 		"linked directory of drivers": {func(d, _ string) error {
 			return errors.Join(os.Rename(d+"/drivers", d+"/disk"), os.Symlink("disk", d+"/drivers"))
 		}, 0},
@@ -163,7 +164,7 @@ func TestOnlyRootSaysWhatADriverIs(t *testing.T) {
 	require.NoError(t, err)
 	defer h.Close()
 	_, err = h.HAL().Flex.Init(hal.Call{}, flexDriver)
-	require.ErrorIs(t, err, syscall.ENOENT)
+	require.ErrorIs(t, err, syscall.ENXIO)
 	require.ErrorContains(t, err, "--flex-volume-dir")
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -25,7 +26,10 @@ type trailers struct {
 	block   []byte // of a header block that goes on in the next frame
 	ends    bool   // the block ends its stream
 	decoder *hpack.Decoder
-	isLost  bool // the bytes are no HTTP/2 that this reader understands: it believes nothing from now on
+
+	// isLost: the bytes are no HTTP/2 that this reader understands, so it believes nothing from now on, and no further
+	// call is made on the connection.
+	isLost atomic.Bool
 }
 
 // said is one error status that a server has sent.
@@ -57,7 +61,7 @@ func (t *trailers) take(code uint32, message string) bool {
 
 // read takes in the next bytes of the server.
 func (t *trailers) read(p []byte) {
-	for len(p) > 0 && !t.isLost {
+	for len(p) > 0 && !t.isLost.Load() {
 		if t.skip > 0 {
 			n := min(t.skip, len(p))
 			t.skip -= n
@@ -88,23 +92,23 @@ func (t *trailers) frame() {
 		return
 	}
 	if length > mostBlock {
-		t.isLost = true
+		t.isLost.Store(true)
 	}
-	if t.isLost || len(t.buffer) < frameHeader+length {
+	if t.isLost.Load() || len(t.buffer) < frameHeader+length {
 		return
 	}
 	payload := t.buffer[frameHeader:]
 	if kind == http2.FrameHeaders {
 		t.block, t.ends = t.block[:0], flags.Has(http2.FlagHeadersEndStream)
 		if payload = fragment(payload, flags); payload == nil {
-			t.isLost = true
+			t.isLost.Store(true)
 			return
 		}
 	}
 	t.block = append(t.block, payload...)
 	t.buffer = t.buffer[:0]
 	if len(t.block) > mostBlock {
-		t.isLost = true
+		t.isLost.Store(true)
 	} else if flags.Has(http2.FlagHeadersEndHeaders) {
 		t.headers()
 	}
@@ -136,7 +140,7 @@ func fragment(p []byte, flags http2.Flags) []byte {
 func (t *trailers) headers() {
 	fields, err := t.decoder.DecodeFull(t.block)
 	if err != nil {
-		t.isLost = true
+		t.isLost.Store(true)
 		return
 	}
 	if !t.ends {

@@ -8,8 +8,9 @@
 // of few different bytes ("00000000") are hidden as a whole value, or beside more of one, not alone; and a value such
 // as "1" hides every 1 that is a word.
 //
-// Known are the secrets that were read last, about [maxKnown] bytes of windows, and the tokens that were given last.
-// They are kept as keyed hashes, not as text.
+// Known are the secrets that drivers may have been given and that were read last, about [maxKnown] windows of them, the
+// other secrets that were read last, and the tokens that were given last. They are kept as keyed hashes, not as text. A
+// secret of the first kind that had to make room is expected again: until somebody has read it, a driver may quote it.
 package scrub
 
 import (
@@ -54,7 +55,8 @@ type Scrubber struct {
 	key  uint64 // of the digests of windows
 
 	mu         sync.Mutex
-	secrets    generations
+	secrets    generations                // that drivers may have been given
+	others     generations                // that only pods are given: they push out none of those
 	tokens     generations                // of service accounts, which come again and again: they push out no secret
 	expected   map[string]bool            // names of secrets, true for those that were not learnt
 	given      map[string]map[string]bool // the drivers that were given a secret in an earlier life
@@ -62,6 +64,7 @@ type Scrubber struct {
 	released   map[string]bool            // the drivers that have nothing of an earlier life
 	isComplete bool                       // all secrets are named that drivers may have been given
 	isTooMany  bool                       // but there was no room for some names
+	forgotten  uint64                     // how many secrets that drivers may have been given had to make room
 }
 
 // finding is what one value may be found by.
@@ -82,16 +85,19 @@ type generations struct {
 	fresh, old known
 }
 
-// known is what one generation of secrets may be found by.
+// known is what one generation of secrets may be found by. The zero value is empty; see newKnown.
 type known struct {
 	values  map[uint64]bool // whole values, to see at once that one is known
 	windows map[uint64]bool // every run of fragment bytes, folded; false for one that says nothing by itself
 	words   map[uint64]bool // values that count as words, folded
+	names   map[string]bool // whose values they are
 	lengths uint64          // bit n: there is a word of n bytes
 }
 
 func newKnown() known {
-	return known{values: map[uint64]bool{}, windows: map[uint64]bool{}, words: map[uint64]bool{}}
+	return known{
+		values: map[uint64]bool{}, windows: map[uint64]bool{}, words: map[uint64]bool{}, names: map[string]bool{},
+	}
 }
 
 // New returns a Scrubber that knows no secret.
@@ -99,7 +105,7 @@ func New() *Scrubber {
 	seed := maphash.MakeSeed()
 	return &Scrubber{
 		seed: seed, key: maphash.Comparable(seed, "windows"),
-		secrets: generations{maxKnown, newKnown(), newKnown()}, tokens: generations{maxTokens, newKnown(), newKnown()},
+		secrets: generations{most: maxKnown}, others: generations{most: maxKnown}, tokens: generations{most: maxTokens},
 		expected: map[string]bool{}, given: map[string]map[string]bool{}, lent: map[string]hal.Instant{},
 		released: map[string]bool{},
 	}
@@ -109,6 +115,10 @@ func New() *Scrubber {
 func (s *Scrubber) Expect(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.expect(name)
+}
+
+func (s *Scrubber) expect(name string) {
 	if _, isKnown := s.expected[name]; !isKnown && len(s.expected) == maxExpected {
 		// those that were learnt need no place: who names one again has it read again
 		maps.DeleteFunc(s.expected, func(_ string, isOpen bool) bool { return !isOpen })
@@ -211,29 +221,46 @@ func (s *Scrubber) Expected() []string {
 // Learn takes the values of a secret in. There may be none: then nobody waits for it any more.
 func (s *Scrubber) Learn(name string, secret hal.Secret) {
 	s.mu.Lock()
-	if s.expected[name] {
+	_, isExpected := s.expected[name]
+	if isExpected {
 		s.expected[name] = false
+	}
+	to := &s.others
+	if isExpected || s.secrets.fresh.names[name] || s.secrets.old.names[name] {
+		to = &s.secrets
 	}
 	s.mu.Unlock()
 	size := 0
 	for _, value := range secret.Reveal() { // the order does not matter
 		if size += len(value); size <= maxSecret {
-			s.learn(&s.secrets, value)
+			s.learn(to, name, value)
 		}
 	}
+}
+
+// Forgotten counts the secrets that drivers may have been given and that had to make room so far. Each of them is
+// expected again.
+func (s *Scrubber) Forgotten() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forgotten
 }
 
 // LearnToken takes in a token that a driver is given.
 func (s *Scrubber) LearnToken(token string) {
 	if len(token) <= maxSecret {
-		s.learn(&s.tokens, token)
+		s.learn(&s.tokens, "", token)
 	}
 }
 
-func (s *Scrubber) learn(to *generations, value string) {
+// learn takes in a value of the secret that has a name, "" for a token.
+func (s *Scrubber) learn(to *generations, name, value string) {
 	whole := maphash.String(s.seed, value)
 	s.mu.Lock()
 	isKnown := to.fresh.values[whole]
+	if isKnown {
+		to.fresh.names[name] = true
+	}
 	s.mu.Unlock()
 	if isKnown {
 		return
@@ -242,15 +269,33 @@ func (s *Scrubber) learn(to *generations, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(to.fresh.windows)+len(found.windows) > to.most {
-		to.old, to.fresh = to.fresh, newKnown()
+		gone := to.old
+		to.old, to.fresh = to.fresh, known{}
+		if to == &s.secrets {
+			s.forgets(gone)
+		}
 	}
-	to.fresh.values[whole] = true
+	if to.fresh.values == nil {
+		to.fresh = newKnown()
+	}
+	to.fresh.values[whole], to.fresh.names[name] = true, true
 	for _, w := range found.windows {
 		to.fresh.windows[w.digest] = to.fresh.windows[w.digest] || w.strong
 	}
 	for _, word := range found.words {
 		to.fresh.words[maphash.String(s.seed, word)] = true
 		to.fresh.lengths |= 1 << len(word)
+	}
+}
+
+// forgets has each secret expected again of which a value may not be known any more.
+func (s *Scrubber) forgets(gone known) {
+	for name := range gone.names { // the order does not matter
+		s.forgotten++
+		s.expect(name)
+		if _, is := s.expected[name]; is {
+			s.expected[name] = true
+		}
 	}
 }
 
@@ -264,7 +309,9 @@ func (s *Scrubber) Clean(text string) string {
 
 // all is what is known.
 func (s *Scrubber) all() []*known {
-	return []*known{&s.secrets.fresh, &s.secrets.old, &s.tokens.fresh, &s.tokens.old}
+	return []*known{
+		&s.secrets.fresh, &s.secrets.old, &s.others.fresh, &s.others.old, &s.tokens.fresh, &s.tokens.old,
+	}
 }
 
 // find marks the bytes of text that are of a secret.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -186,6 +187,42 @@ func TestOldSecretsAreForgottenLast(t *testing.T) {
 	require.LessOrEqual(t, len(s.secrets.fresh.windows), maxKnown)
 	require.LessOrEqual(t, len(s.secrets.old.windows), maxKnown)
 	s.Learn("n/s", hal.NewSecret(map[string]string{"k": strings.Repeat("z", maxSecret+1)})) // never sent to a driver
+}
+
+// What only pods are given pushes out nothing that drivers have, and what had to make room is expected again.
+func TestASecretOfADriverIsKnownOrExpected(t *testing.T) {
+	large := func(of string, i int) hal.Secret {
+		text := ""
+		for n := range 80 {
+			sum := sha256.Sum256(fmt.Append(nil, of, i, n))
+			text += base64.RawURLEncoding.EncodeToString(sum[:])
+		}
+		return hal.NewSecret(map[string]string{"k": text})
+	}
+	s, first := New(), hal.NewSecret(map[string]string{"k": "the-very-first-secret"})
+	s.Expect("n/first")
+	s.Complete()
+	s.Learn("n/first", first)
+	for i := range 300 {
+		s.Learn("n/of-pods", large("pod", i))
+	}
+	require.Equal(t, "no ***", s.Clean("no the-very-first-secret"))
+	require.Empty(t, s.Expected())
+	isKnown := true
+	for i := range 100 {
+		name := "n/of-driver-" + strconv.Itoa(i)
+		s.Expect(name)
+		s.Learn(name, large("driver", i))
+		isExpected := slices.Contains(s.Expected(), "n/first")
+		isKnown = s.Clean("no the-very-first-secret") == "no ***"
+		require.True(t, isKnown || isExpected)
+	}
+	require.False(t, isKnown, "too few for the test")
+	require.Positive(t, s.Forgotten())
+	require.True(t, s.IsComplete())
+	s.Learn("n/first", first)
+	require.Equal(t, "no ***", s.Clean("no the-very-first-secret"))
+	require.NotContains(t, s.Expected(), "n/first")
 }
 
 // Tokens come again and again. They push out no secret, and each other only once there are many.

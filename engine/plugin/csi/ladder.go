@@ -150,18 +150,17 @@ func checkPersistent(v plugin.Volume, w wish, field func(string) string) *plugin
 		return p
 	}
 	size := 0
-	for _, option := range w.flags {
+	for i, option := range w.flags {
 		size += len(option)
 		bad := ""
 		switch {
 		case option == "":
-			bad = "an entry is empty"
+			bad = "is empty"
 		case strings.ContainsFunc(option, func(r rune) bool { return r < ' ' || r == ',' || r == 0x7f }):
 			bad = "has a comma or a control character"
 		}
 		if bad != "" {
-			return plugin.Problemf(v.PVField("spec.mountOptions"), "%s; write one option in each entry",
-				plugin.Says(option, bad))
+			return plugin.Problemf(v.PVField("spec.mountOptions"), "entry %d %s; write one option in each entry", i+1, bad)
 		}
 	}
 	if size > plugin.MaxCSIMap {

@@ -228,7 +228,8 @@ func tearDown(h *hal.Host, o core.Op) core.Result {
 		case hal.OutcomeOf(err) != hal.NotDone:
 			return undone(err.Error() + "; if nothing is left of the volume, remove the directory " + w.path)
 		case !hal.Is(err, syscall.ENOENT) && !hal.Is(err, syscall.EOPNOTSUPP):
-			r := op.NotDone(reasonOf(err))
+			// What the driver has of the volume outside this node's mounts only the driver can give back.
+			r := op.NotDone(reasonOf(err) + "; if nothing is left of the volume, remove the directory " + w.path)
 			r.Blocked = isLasting(err)
 			return r
 		default:

@@ -110,11 +110,13 @@ func resourceOf(pod *corev1.Pod, ref *corev1.ResourceFieldSelector) (text, why s
 	if at < 0 {
 		return "", fmt.Sprintf("the pod has no container %.100q; name one in containerName", ref.ContainerName)
 	}
-	list := of[at].Resources.Limits
-	if what == "requests" {
-		list = of[at].Resources.Requests
+	limit, is := of[at].Resources.Limits[corev1.ResourceName(name)]
+	amount := limit
+	if what == "requests" { // what a container does not request is its limit, as the API server has it
+		if request, isThere := of[at].Resources.Requests[corev1.ResourceName(name)]; isThere {
+			amount = request
+		}
 	}
-	amount, is := list[corev1.ResourceName(name)]
 	if !is && what == "limits" {
 		return "", fmt.Sprintf("container %q has no %s, and volnode does not know what the node has; set it there",
 			ref.ContainerName, ref.Resource)

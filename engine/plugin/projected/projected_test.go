@@ -260,7 +260,8 @@ func TestWhatAPodSaysOfItself(t *testing.T) {
 		Spec: corev1.PodSpec{
 			InitContainers: []corev1.Container{{Name: "init"}},
 			Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
-				Limits: corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("100Mi")},
+				Limits:   corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("100Mi")},
+				Requests: corev1.ResourceList{"cpu": resource.MustParse("250m")},
 			}}},
 		},
 	}
@@ -291,6 +292,8 @@ func TestWhatAPodSaysOfItself(t *testing.T) {
 		{amount("c", "limits.cpu", "1m"), "1500", ""},
 		{amount("c", "limits.memory", "1Mi"), "100", ""},
 		{amount("c", "limits.memory", "30Mi"), "4", ""},
+		{amount("c", "requests.cpu", "1m"), "250", ""},
+		{amount("c", "requests.memory", "1Mi"), "100", ""}, // the limit
 		{amount("init", "requests.cpu", ""), "0", ""},
 		{amount("init", "limits.cpu", ""), "", `container "init" has no limits.cpu`},
 		{amount("other", "limits.cpu", ""), "", `the pod has no container "other"`},
