@@ -127,9 +127,11 @@ func TestOnlyRootSaysWhatADriverIs(t *testing.T) {
 		do    func(dir, program string) error
 		errno syscall.Errno
 	}{
-		"missing":        {func(_, p string) error { return os.Remove(p) }, syscall.ENOENT},
-		"no drivers":     {func(d, _ string) error { return os.RemoveAll(d + "/drivers") }, syscall.ENXIO},
-		"no interpreter": {func(_, p string) error { return os.WriteFile(p, []byte("#!/no/such/shell\n"), 0o755) }, syscall.ENOEXEC},
+		"missing":    {func(_, p string) error { return os.Remove(p) }, syscall.ENOENT},
+		"no drivers": {func(d, _ string) error { return os.RemoveAll(d + "/drivers") }, syscall.ENXIO},
+		"no interpreter": {func(_, p string) error {
+			return os.WriteFile(p, []byte("#!/no/such/shell\n"), 0o755)
+		}, syscall.ENOEXEC},
 		"writable":       {func(_, p string) error { return os.Chmod(p, 0o775) }, syscall.EPERM},
 		"not executable": {func(_, p string) error { return os.Chmod(p, 0o644) }, syscall.EPERM},
 		"of another":     {func(_, p string) error { return os.Chown(p, 1000, 0) }, syscall.EPERM},
