@@ -6,8 +6,8 @@ import "strings"
 // run for each call (kubernetes/community, contributors/devel/sig-storage/flexvolume.md). A driver is named
 // VENDOR/NAME, and its program is VENDOR~NAME/NAME below that directory. Of class helper.
 //
-// ENOENT: the directory is there, and there is no such driver. ENXIO: the agent knows of no directory, there is none, or
-// a link leads to nothing. ENOEXEC: the program can't be run, as its interpreter is not there. EPERM: others than
+// ENOENT: the directory is there, and there is no such driver. ENXIO: the agent knows of no directory, there is none,
+// or a link leads to nothing. ENOEXEC: the program can't be run, as its interpreter is not there. EPERM: others than
 // root can say what would run. EINVAL: the name is none of a driver. All are NotDone.
 //
 // Of a call that has run its driver, Reply is [ReplyStatus] if the driver has answered with an error, and Detail has
