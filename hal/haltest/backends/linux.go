@@ -45,6 +45,7 @@ func LinuxOn(fsType string) haltest.World {
 		dir = filepath.Join(mountWithQuotas(disk, fsType), "root")
 		check(os.Mkdir(dir, 0o755))
 	}
+	check(os.Mkdir(filepath.Join(disk, "flex"), 0o755))
 	h := must(linux.New(linux.Options{
 		RootDir: dir, ImageDir: filepath.Join(disk, "images"), FlexVolumeDir: filepath.Join(disk, "flex"),
 	}))
