@@ -151,9 +151,9 @@ func (c *Core) addOrphans(orphans []Rung) {
 	}
 }
 
-// fenceForgotten fences what the last teardowns of an earlier run may still do to r, of which neither a record nor a
-// directory tells (laws 4.4): the first of two unstages may still act after the second was answered and the directory
-// went. No record says so to the next run: if the agent dies again within that time, nobody minds that call.
+// fenceForgotten keeps r down while an unstage of an earlier run may still act, if the journal is lost (laws 4.4). The
+// first of two unstages may act after the driver has answered the second, and no directory is left to show it. core
+// writes no record of this fence: if the agent dies again within that time, the next run does not wait.
 func (c *Core) fenceForgotten(r *rung) {
 	until := c.earlier.Add(r.Limits.TearDown + r.Limits.LateWindow)
 	if !c.hasLost || r.Pod != "" || r.Actor == "" || !r.Intent || until <= c.now {

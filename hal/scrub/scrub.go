@@ -288,7 +288,7 @@ func (s *Scrubber) learn(to *generations, name, value string) {
 	}
 }
 
-// forgets has each secret expected again of which a value may not be known any more.
+// forgets makes secrets expected again: those with a value in the generation that has gone.
 func (s *Scrubber) forgets(gone known) {
 	for name := range gone.names { // the order does not matter
 		s.forgotten++

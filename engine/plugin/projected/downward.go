@@ -110,8 +110,7 @@ func resourceOf(pod *corev1.Pod, ref *corev1.ResourceFieldSelector) (text, why s
 	if at < 0 {
 		return "", fmt.Sprintf("the pod has no container %.100q; name one in containerName", ref.ContainerName)
 	}
-	limit, is := of[at].Resources.Limits[corev1.ResourceName(name)]
-	amount := limit
+	amount, is := of[at].Resources.Limits[corev1.ResourceName(name)]
 	if what == "requests" { // what a container does not request is its limit, as the API server has it
 		if request, isThere := of[at].Resources.Requests[corev1.ResourceName(name)]; isThere {
 			amount = request

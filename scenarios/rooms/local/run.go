@@ -190,7 +190,7 @@ func (h *run) swapsBack(r *world.Run) {
 	}
 }
 
-// clearsDisk is people who clear a disk of which nobody knows what it holds, as the status asks.
+// clearsDisk is a person who clears a disk with unknown content, as the status asks.
 func (h *run) clearsDisk(r *world.Run) {
 	if holds, _ := r.W.BlockDeviceHolds(blankDisk); h.swapped == "" && holds == sim.Unrecognized {
 		r.W.WipeBlockDevice(blankDisk, "", "")
