@@ -215,7 +215,8 @@ func flexProgram(dir, driver string) (string, error) {
 	top, topErr := filepath.EvalSymlinks(dir) // it may be a link to another disk
 	switch {
 	case errors.Is(topErr, os.ErrNotExist):
-		return "", because(syscall.ENXIO, "there is no directory "+dir+" of FlexVolume drivers; is its disk mounted?")
+		return "", because(syscall.ENXIO, "there is no directory "+dir+" of FlexVolume drivers; mount it if it is on "+
+			"a disk of its own, and install the driver "+driver+" there")
 	case topErr != nil:
 		return "", topErr
 	case errors.Is(err, os.ErrNotExist) && isName(at):

@@ -281,6 +281,15 @@ func ofGit(t *testing.T) (pids []string) {
 	return pids
 }
 
+// awaitNoGit waits for the processes of git that were killed to be gone.
+func awaitNoGit(t *testing.T) {
+	t.Helper()
+	for began := time.Now(); len(ofGit(t)) > 0 && time.Since(began) < patience; {
+		_, _ = unix.Poll(nil, 1)
+	}
+	require.Empty(t, ofGit(t))
+}
+
 func TestCloneFromASilentServerEnds(t *testing.T) {
 	s := newGitServer(t)
 	of := hal.Repository{URL: s.silent(), Dir: s.root + "/v", Below: "."}
@@ -289,16 +298,13 @@ func TestCloneFromASilentServerEnds(t *testing.T) {
 	})
 	require.True(t, hal.Is(err, syscall.ETIMEDOUT), "%v", err)
 	require.Equal(t, hal.NotDone, hal.OutcomeOf(err))
-	require.Empty(t, ofGit(t))
+	awaitNoGit(t)
 	require.NoDirExists(t, hal.Cloning(of.Dir))
 	// A helper that is killed leaves what it has begun, and no git behind.
 	err = s.host.HAL().Repositories.Clone(hal.Call{Deadline: s.host.runtime.Now().Add(2 * time.Second)}, of)
 	require.Equal(t, hal.Unknown, hal.OutcomeOf(err), "%v", err)
 	require.DirExists(t, hal.Cloning(of.Dir))
-	for began := time.Now(); len(ofGit(t)) > 0 && time.Since(began) < patience; {
-		_, _ = unix.Poll(nil, 1)
-	}
-	require.Empty(t, ofGit(t))
+	awaitNoGit(t)
 	s.put("app", map[string]string{"f": ""})
 	of.URL = s.url + "/app/.git"
 	require.NoError(t, s.host.HAL().Repositories.Clone(hal.Call{}, of))

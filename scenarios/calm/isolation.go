@@ -57,6 +57,10 @@ func isolates(r *world.Run) bool {
 // goesAndComes has a pod go and come again beside something that does not concern it.
 func goesAndComes(r *world.Run, p *world.Pod, beside string) bool {
 	r.Judges("L3")
+	// After a lost journal a stage waits for what an unstage of an earlier run may still do (laws 4.4).
+	if r.Root.Forgotten && !r.Until(r.W.Now().Add(dealings.UnstageTime+sim.LateWindow)) {
+		return false
+	}
 	judges.Remove(r, p, time.Second)
 	if !hearsOf(r, p, nil, beside) {
 		return r.Violation == nil

@@ -135,8 +135,6 @@ func impossible(t core.Transition) string {
 		return "a setup is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
 	case (t.On == core.InputChildSeen || t.On == core.InputChildGone) && isDoubtful:
 		return "a start knows of no rung that is down but by its record, and then it is Unknown (laws 5.4)"
-	case t.On == core.InputAllSynced && isDoubtful:
-		return "nothing is taken down before every source is synced (laws 5.4)"
 	}
 	return ""
 }

@@ -67,6 +67,9 @@ func awaitsAttachment(r *world.Run, driver, handle string) bool {
 // setUpTime is the time-out of a stage and a publish: a call's deadline tells when its operation began.
 const setUpTime = 2 * time.Minute
 
+// UnstageTime is the time-out of an unstage.
+const UnstageTime = 30 * time.Second
+
 // Asks is S27.
 func Asks(r *world.Run, e *sim.Effect) {
 	var got asked
