@@ -24,8 +24,8 @@ func (d Mounted) Foreign(o core.Op, stack []hal.Mount) core.Result {
 	return foreign(o, d.Path, Seen{Stack: stack, Exists: true})
 }
 
-// Remove unmounts what is the volume's, and removes the empty directory that it was mounted on. What containers wrote
-// there while nothing was mounted stays, and the operation fails.
+// Remove unmounts what is the volume's, and removes the empty directory that it was mounted on. What somebody put there
+// while nothing was mounted stays, and the operation fails.
 func (d Mounted) Remove(h *hal.Host, o core.Op) core.Result {
 	c := Call(o)
 	seen, err := Inspect(h, c, d.Path)
@@ -54,7 +54,7 @@ func (d Mounted) Remove(h *hal.Host, o core.Op) core.Result {
 		return Unknown(fmt.Sprintf("unmounted, but volnode cannot inspect %s: %v", d.Path, err))
 	}
 	if seen.Exists {
-		if err := Remove(h, c, d.Path); err != nil {
+		if err := RemoveDirectory(h, c, d.Path, seen); err != nil {
 			return Unknown(err.Error())
 		}
 	}

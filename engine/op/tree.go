@@ -85,6 +85,17 @@ func Remove(h *hal.Host, c hal.Call, name string) error {
 	return nil
 }
 
+// RemoveDirectory removes an empty directory, and nothing else that somebody has put in its place.
+func RemoveDirectory(h *hal.Host, c hal.Call, name string, seen Seen) error {
+	if seen.Type != hal.TypeDirectory {
+		return &hal.Error{
+			Op: "rmdir", Object: name, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.ENOTDIR,
+			Detail: "a " + seen.Type.String() + " is there",
+		}
+	}
+	return Remove(h, c, name)
+}
+
 // RemoveFile removes a file that [WriteFile] writes, and what an interrupted WriteFile left beside it.
 func RemoveFile(h *hal.Host, c hal.Call, file string) error {
 	dir, name := path.Split(file)

@@ -1,6 +1,10 @@
 package plugin
 
 import (
+	"slices"
+	"strings"
+	"syscall"
+
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/hal"
@@ -50,4 +54,68 @@ func (l *Directories) Discover(d *Discovery) {
 			d.Upper = append(d.Upper, rung)
 		}
 	}
+}
+
+// FactIs is the directory, or the filesystem in memory, that a pod's containers were given.
+const FactIs = "is"
+
+// Loss is what it means for containers that their volume's directory is another one.
+type Loss struct {
+	Why string // for people
+	// EndsWithBoot: what is there need not be there after a boot, and then no container has it.
+	EndsWithBoot bool
+}
+
+// DirectoryFacts are those of a volume's directory that is up as the fingerprint is. If it was another one before,
+// containers may run on that.
+func DirectoryFacts(h *hal.Host, o core.Op, d op.Directory, is string, loss Loss) []core.Fact {
+	boot, what := "", "its directory was removed or replaced"
+	if loss.EndsWithBoot {
+		boot = string(h.Runtime.BootID()) + " "
+	}
+	if d.InMemory {
+		what = "its filesystem in memory was unmounted"
+	}
+	was, lost := core.FactOf(o.Facts, FactIs), core.FactOf(o.Facts, FactLost)
+	if was != "" && was != boot+is && strings.HasPrefix(was, boot) && !o.Left && !d.HasTrash(h, o) {
+		lost = what + " (now: " + is + "): " + loss.Why
+	}
+	all := []core.Fact{{Name: FactPath, Value: d.Path}, {Name: FactIs, Value: boot + is}}
+	if lost != "" {
+		all = append(all, core.Fact{Name: FactLost, Value: lost})
+	}
+	return all
+}
+
+// DataLost is the loss of a volume that holds data of its pod.
+var DataLost = Loss{Why: "what it held is lost or elsewhere; containers that still run do not see the present one"}
+
+// IsOurs reports whether a teardown with these parameters may delete what the directory holds: a record knows it, which
+// alone gives it the parameter recorded, or a source has named its pod in this life of the agent, so that the pod is
+// known, and known to be gone.
+func IsOurs(made []core.Param, recorded string, isNamed bool) bool {
+	return isNamed || slices.ContainsFunc(made, func(p core.Param) bool { return p.Name == recorded })
+}
+
+// MayDelete keeps what a directory holds that is not ours: the journal is lost, or it is another agent's.
+func MayDelete(h *hal.Host, o core.Op, dir, recorded string) (core.Result, bool) {
+	if IsOurs(o.Params, recorded, o.IsNamed) {
+		return core.Result{}, true
+	}
+	seen, err := op.Inspect(h, op.Call(o), dir)
+	if err != nil {
+		return op.NotDone(err.Error()), false
+	}
+	c := op.Call(o)
+	if top, mounted := seen.Top(); mounted {
+		c.Inside = hal.Inside{Path: dir, ID: top.ID}
+	}
+	entries, err := h.Tree.List(c, dir)
+	switch {
+	case hal.Is(err, syscall.ENOENT) || err == nil && len(entries) == 0:
+		return core.Result{}, true
+	case err != nil:
+		return op.NotDone(err.Error()), false
+	}
+	return op.NotDone(dir + op.KeptWhy), false
 }

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"encoding/binary"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -13,15 +14,23 @@ import (
 type counter struct {
 	is    hal.Usage
 	mount uint64
-	links map[uint64]bool // the inodes of files with several names that were counted
+	links map[uint64]bool // the inodes of files with several names that were counted, mostLinks of them
 	above []level         // of the directory where it is, the outermost first
+	buf   [ofBatch]byte
 }
 
-// level is a directory, and those in it that are yet to be counted.
+// level is a directory, of which a part was read: memory depends on no number of names.
 type level struct {
 	inode uint64
-	below []string
+	below []string // the directories of that part that are yet to be counted
+	next  int64    // where the next part begins; see telldir(3)
+	isAll bool     // it was the last part
 }
+
+const (
+	mostLinks = 1 << 20
+	ofBatch   = 16 << 10 // bytes of a directory that are read at once
+)
 
 // count is hal.HostPaths.Count of a path relative to the agent's root directory. It is in nobody's way.
 func count(of findRequest) (hal.Usage, error) {
@@ -59,19 +68,22 @@ func look(dir int, name string) (st unix.Statx_t, err error) {
 func (n *counter) walk(dir int, inode uint64) error {
 	at := dir
 	defer func() { unix.Close(at) }()
-	below, err := n.names(at)
-	if err != nil {
-		return err
-	}
-	n.above = append(n.above, level{inode, below})
+	n.above = append(n.above, level{inode: inode})
 	for {
 		here := &n.above[len(n.above)-1]
 		name, next := "..", uint64(0)
-		if last := len(here.below) - 1; last >= 0 {
+		switch last := len(here.below) - 1; {
+		case last >= 0:
 			name, here.below = here.below[last], here.below[:last]
-		} else if n.above = n.above[:len(n.above)-1]; len(n.above) == 0 {
-			return nil
-		} else {
+		case !here.isAll:
+			if err := n.read(at, here); err != nil {
+				return err
+			}
+			continue
+		default:
+			if n.above = n.above[:len(n.above)-1]; len(n.above) == 0 {
+				return nil
+			}
 			next = n.above[len(n.above)-1].inode
 		}
 		fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -93,42 +105,63 @@ func (n *counter) walk(dir int, inode uint64) error {
 			return err
 		}
 		unix.Close(at)
-		if at = fd; name == ".." {
-			continue
+		if at = fd; name != ".." {
+			n.above = append(n.above, level{inode: st.Ino})
 		}
-		if below, err = n.names(at); err != nil {
-			return err
-		}
-		n.above = append(n.above, level{st.Ino, below})
 	}
 }
 
-// names counts the names in a directory, and returns those of directories.
-func (n *counter) names(dir int) (below []string, err error) {
-	entries, err := readDir(dir)
-	if err != nil {
-		return nil, err
+// read counts the names of the next part of the directory dir, and notes the directories among them.
+func (n *counter) read(dir int, of *level) error {
+	if of.next != 0 {
+		if _, err := unix.Seek(dir, of.next, unix.SEEK_SET); err != nil {
+			return err
+		}
 	}
-	for _, e := range entries {
-		st, err := look(dir, e.Name)
-		if err == unix.ENOENT || err == nil && st.Mnt_id != n.mount { // it has gone, or is a mount
+	read, err := unix.Getdents(dir, n.buf[:])
+	if err != nil {
+		return err
+	}
+	of.isAll, of.below = read == 0, of.below[:0]
+	for rest := n.buf[:read]; len(rest) > 0; {
+		var name string
+		of.next = int64(binary.NativeEndian.Uint64(rest[8:])) // getdents(2): d_off
+		if name, _, rest = dirent(rest); name == "." || name == ".." {
 			continue
 		}
+		isDir, err := n.add(dir, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		n.is.Inodes.Used++
-		isDir := typeOf(uint32(st.Mode)) == hal.TypeDirectory
 		if isDir {
-			below = append(below, e.Name)
+			of.below = append(of.below, name)
 		}
-		if !isDir && st.Nlink > 1 {
-			if n.links[st.Ino] {
-				continue
-			}
-			n.links[st.Ino] = true
-		}
-		n.is.Bytes.Used += int64(st.Blocks) * 512 // statx(2)
 	}
-	return below, nil
+	return nil
+}
+
+// add counts a name in a directory.
+func (n *counter) add(dir int, name string) (isDir bool, err error) {
+	st, err := look(dir, name)
+	if err == unix.ENOENT || err == nil && st.Mnt_id != n.mount { // it has gone, or is a mount
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	n.is.Inodes.Used++
+	bytes := int64(st.Blocks) * 512 // statx(2)
+	isDir = typeOf(uint32(st.Mode)) == hal.TypeDirectory
+	if !isDir && st.Nlink > 1 {
+		switch {
+		case n.links[st.Ino]:
+			bytes = 0
+		case len(n.links) < mostLinks:
+			n.links[st.Ino] = true
+		default:
+			bytes /= int64(st.Nlink) // of each of its names, a share
+		}
+	}
+	n.is.Bytes.Used += bytes
+	return isDir, nil
 }

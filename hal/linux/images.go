@@ -65,11 +65,11 @@ func makeWhole(root, dir, beside string, fill func(partial string) error) (hal.O
 	if _, err := os.Lstat(name); err == nil {
 		return hal.NotDone, syscall.EEXIST
 	}
-	if err := os.RemoveAll(partial); err != nil {
+	if err := discard(partial); err != nil {
 		return hal.Unknown, err
 	}
 	if err := fill(partial); err != nil {
-		if left := os.RemoveAll(partial); left != nil {
+		if left := discard(partial); left != nil {
 			return hal.Unknown, err
 		}
 		return hal.NotDone, err
@@ -79,6 +79,23 @@ func makeWhole(root, dir, beside string, fill func(partial string) error) (hal.O
 	}
 	return hal.Done, nil
 }
+
+// discard removes a directory of the working directory, without stepping over a mount or a link.
+func discard(name string) error {
+	for more := true; more; {
+		r := removal{path: name, left: discardStep, frames: make([]frame, 0, openDirs)}
+		var err error
+		more, err = r.run(unix.AT_FDCWD, name)
+		r.close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discardStep is how many names one step of discard removes.
+const discardStep = 10_000
 
 // enter makes a directory below root the working directory. No link or mount is on the way.
 func enter(root, below string) error {
@@ -100,10 +117,7 @@ func (im *image) unpackTo(dir string) (err error) {
 	defer func() {
 		r := recover()
 		if r != nil {
-			err = because(syscall.EBADMSG, fmt.Sprint("the image breaks what unpacks it: ", r))
-		}
-		if err != nil && isFull(dir) {
-			err = because(syscall.ENOSPC, "the disk of the root directory has no room for its files")
+			err = damaged(fmt.Errorf("it breaks what unpacks it: %v", r))
 		}
 	}()
 	log.SetLevel(log.FatalLevel)
@@ -111,8 +125,27 @@ func (im *image) unpackTo(dir string) (err error) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(root, 0o755)); err != nil {
 		return err
 	}
+	home, err := os.Open(root)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = home.Close() }() // it was only read
+	room, err := newHeadroom(int(home.Fd()))
+	if err != nil {
+		return err
+	}
+	packed := int64(0)
+	for _, is := range im.manifest.Layers {
+		packed += max(is.Size, 0)
+	}
+	if room.lacks(packed) {
+		return because(syscall.ENOSPC, fullDisk)
+	}
 	for i := range im.manifest.Layers {
-		if err := im.unpackLayer(root, i); err != nil {
+		switch err := im.unpackLayer(root, i, &room); {
+		case err != nil && room.isUsedUp():
+			return because(syscall.ENOSPC, fullDisk)
+		case err != nil:
 			return damaged(err)
 		}
 	}
@@ -121,7 +154,7 @@ func (im *image) unpackTo(dir string) (err error) {
 
 // unpackLayer puts the layer of that number over those before it. It is read to its end, whatever is in it, and
 // compared with its digests: that of the part, and that of what the part holds.
-func (im *image) unpackLayer(root string, number int) error {
+func (im *image) unpackLayer(root string, number int, room *headroom) error {
 	is := im.manifest.Layers[number]
 	part, err := im.blobs.GetBlob(context.Background(), is.Digest)
 	if err != nil {
@@ -135,7 +168,7 @@ func (im *image) unpackLayer(root string, number int) error {
 		return err
 	}
 	defer plain.Close()
-	files := io.TeeReader(plain, content)
+	files := io.TeeReader(room.guards(plain), content)
 	if err := layer.UnpackLayer(root, files, &layer.UnpackOptions{}); err != nil {
 		return err
 	}
@@ -168,13 +201,6 @@ func decompress(mediaType string, r io.Reader) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("layers of the type %q can't be unpacked", mediaType)
 }
 
-// isFull reports whether there is no room for another file.
-func isFull(dir string) bool {
-	var st unix.Statfs_t
-	const least = 64 << 10
-	return unix.Statfs(dir, &st) == nil && st.Bavail*uint64(st.Bsize) < least
-}
-
 // damaged is EBADMSG for what is the image's fault, and not the disk's.
 func damaged(err error) error {
 	for _, disk := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.ENOMEM} {
@@ -182,7 +208,7 @@ func damaged(err error) error {
 			return err
 		}
 	}
-	return because(syscall.EBADMSG, err.Error())
+	return because(syscall.EBADMSG, err.Error()+"; put a whole copy of it in the image directory")
 }
 
 // publish gives what is unpacked its name, once all of it is on disk.

@@ -2,14 +2,19 @@ package linux
 
 import (
 	"archive/tar"
+	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/opencontainers/go-digest"
+	ispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -85,6 +90,38 @@ func TestImagesAreFoundByTheirNames(t *testing.T) {
 	}
 	_, err := unpack("Registry.Example/UPPER:v1")
 	require.True(t, hal.Is(err, syscall.EINVAL), "%v", err)
+}
+
+// An image for several machines is an index of images, whose digest names it, as does that of the image for this one.
+func TestAnImageForSeveralMachines(t *testing.T) {
+	images, unpack := unpacker(t)
+	one := put(t, images, "app:one", ocilayout.Files(map[string]string{"is": "here"}))
+	var top ispec.Index
+	require.NoError(t, json.Unmarshal([]byte(text(t, images, "index.json")), &top))
+	here := top.Manifests[0]
+	here.Annotations, here.Platform = nil, &ispec.Platform{OS: "linux", Architecture: runtime.GOARCH}
+	other := here
+	other.Digest, other.Platform = digest.FromString("other"), &ispec.Platform{OS: "linux", Architecture: "vax"}
+	index := ispec.Index{MediaType: ispec.MediaTypeImageIndex, Manifests: []ispec.Descriptor{other, here}}
+	blob, err := json.Marshal(index)
+	require.NoError(t, err)
+	all := digest.FromBytes(blob)
+	require.NoError(t, os.WriteFile(filepath.Join(images, "blobs/sha256", all.Encoded()), blob, 0o644))
+	top.Manifests = []ispec.Descriptor{{
+		MediaType: ispec.MediaTypeImageIndex, Digest: all, Size: int64(len(blob)),
+		Annotations: map[string]string{refName: "app:all"},
+	}}
+	blob, err = json.Marshal(top)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(images+"/index.json", blob, 0o644))
+	for _, reference := range []string{"app:all", "app@" + all.String(), "app@" + one} {
+		dir, err := unpack(reference)
+		require.NoError(t, err, reference)
+		require.Equal(t, "here", text(t, dir, hal.ImageFiles, "is"))
+		require.Equal(t, one, text(t, dir, hal.ImageDigest))
+	}
+	_, err = unpack("app@" + other.Digest.String())
+	require.ErrorContains(t, err, "is missing", "an index names it, and its image is not here")
 }
 
 // The directory of images may be a link, as to another disk.
@@ -260,30 +297,51 @@ func rewriteText(t *testing.T, file, old, replacement string) {
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(is, old, replacement, 1)), 0o644))
 }
 
-// A disk that is full is no fault of the image, and keeps nothing of it.
+// A disk that is full is no fault of the image, and keeps nothing of it. A part of it stays free all along.
 func TestAnImageThatDoesNotFit(t *testing.T) {
 	haltest.NeedPrivateMounts(t)
 	images, unpack := unpacker(t)
 	root := filepath.Join(filepath.Dir(images), "root")
-	require.NoError(t, unix.Mount("small", root, "tmpfs", 0, "size=4m"))
+	require.NoError(t, unix.Mount("small", root, "tmpfs", 0, "size=24m"))
 	defer func() { require.NoError(t, unix.Unmount(root, unix.MNT_DETACH)) }()
-	large := map[string]string{}
-	noise := rand.New(rand.NewPCG(1, 2))
-	for i := range 16 {
+	noise, packed := rand.New(rand.NewPCG(1, 2)), map[string]string{}
+	for i := range 32 {
 		b := make([]byte, 1<<20)
 		for j := range b {
 			b[j] = byte(noise.Uint32())
 		}
-		large[fmt.Sprint("f", i)] = string(b)
+		packed[fmt.Sprint("f", i)] = string(b)
 	}
-	put(t, images, "app:v1", ocilayout.Files(large))
-	for range 5 { // what is read ahead when the disk is full is a matter of chance
-		_, err := unpack("app:v1")
+	put(t, images, "app:large", ocilayout.Files(packed))
+	put(t, images, "app:unfolds", ocilayout.Files(map[string]string{"f": strings.Repeat("volnode\n", 4<<20)}))
+	least := lowest(root)
+	for i := range 6 { // what is read ahead when the disk is full is a matter of chance
+		_, err := unpack([]string{"app:large", "app:unfolds"}[i%2])
 		require.True(t, hal.Is(err, syscall.ENOSPC), "%v", err)
 		left, err := os.ReadDir(root)
 		require.NoError(t, err)
 		require.Empty(t, left)
 	}
+	require.Positive(t, least())
+}
+
+// lowest looks how much of a disk is free until it is asked for the least that it has seen.
+func lowest(at string) func() uint64 {
+	stop, least := make(chan struct{}), make(chan uint64)
+	go func() {
+		var st unix.Statfs_t
+		for is := uint64(math.MaxUint64); ; {
+			select {
+			case <-stop:
+				least <- is
+				return
+			default:
+				_ = unix.Statfs(at, &st) // it is mounted
+				is = min(is, st.Bavail)
+			}
+		}
+	}()
+	return func() uint64 { close(stop); return <-least }
 }
 
 // Who can write to the directory of images could give pods anything.
@@ -298,6 +356,37 @@ func TestOnlyRootHasImages(t *testing.T) {
 	require.NoError(t, os.Chown(images, 65534, 0))
 	_, err = unpack("app:v1")
 	require.True(t, hal.Is(err, syscall.EPERM), "%v", err)
+	require.NoError(t, os.Chown(images, 0, 0))
+	// The same of what is in it. What is sound elsewhere is taken.
+	for _, at := range []string{"", "/index.json"} {
+		images, unpack := unpacker(t)
+		put(t, images+"/b/app", "v1", ocilayout.Files(map[string]string{"f": "x"}))
+		require.NoError(t, os.Chown(images+"/b/app"+at, 65534, 0))
+		_, err = unpack("b/app:v1")
+		require.True(t, hal.Is(err, syscall.EPERM), "%v", err)
+		require.ErrorContains(t, err, "chown root "+images+"/b/app"+at)
+		put(t, images+"/c", "b/app:v1", ocilayout.Files(map[string]string{"f": "sound"}))
+		dir, err := unpack("b/app:v1")
+		require.NoError(t, err)
+		require.Equal(t, "sound", text(t, dir, hal.ImageFiles, "f"))
+	}
+}
+
+// What an unpacking has left that was cut short is removed, and nothing that somebody has mounted there.
+func TestRemainsAreNotRemovedThroughAMount(t *testing.T) {
+	haltest.NeedPrivateMounts(t)
+	images, unpack := unpacker(t)
+	put(t, images, "app:v1", ocilayout.Files(map[string]string{"f": "x"}))
+	mine := t.TempDir()
+	require.NoError(t, os.WriteFile(mine+"/precious", nil, 0o600))
+	left := hal.Unpacking(filepath.Join(filepath.Dir(images), "root", "xx"))
+	require.NoError(t, os.MkdirAll(left+"/rootfs/mnt", 0o755))
+	require.NoError(t, unix.Mount(mine, left+"/rootfs/mnt", "", unix.MS_BIND, ""))
+	_, err := unpack("app:v1")
+	require.Error(t, err)
+	require.Equal(t, hal.Unknown, hal.OutcomeOf(err))
+	require.NoError(t, unix.Unmount(left+"/rootfs/mnt", unix.MNT_DETACH))
+	require.FileExists(t, mine+"/precious")
 }
 
 // Without a directory of images there are none.

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,18 +52,22 @@ func findImage(dir, name string) (*image, error) {
 	if err != nil {
 		return nil, because(syscall.EINVAL, err.Error())
 	}
-	if err := isOfRoot(dir); err != nil {
-		return nil, err
-	}
 	top := dir
 	if to, err := filepath.EvalSymlinks(dir); err == nil { // it may be a link to another disk
 		top = to
 	}
 	var found *image
-	var bad error
+	var bad, unsafe error
 	err = filepath.WalkDir(top, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
 			bad = errors.Join(bad, err)
+			return nil
+		}
+		if err := isOfRootAlone(at, e); err != nil {
+			unsafe = errors.Join(unsafe, err)
+			if e.IsDir() {
+				return fs.SkipDir
+			}
 			return nil
 		}
 		b := layoutAt(at, e)
@@ -87,25 +92,42 @@ func findImage(dir, name string) (*image, error) {
 		return found, nil
 	case err != nil:
 		return nil, err
+	case unsafe != nil:
+		return nil, because(syscall.EPERM, unsafe.Error())
 	case bad != nil && !errors.Is(bad, fs.ErrNotExist):
 		return nil, because(syscall.EBADMSG, bad.Error())
 	}
 	return nil, notHere(dir, name)
 }
 
-// isOfRoot: who can write to the directory says what the images are. One that is missing has none.
-func isOfRoot(dir string) error {
+// isOfRoot: who can write there says what the images are. What is missing has none.
+func isOfRoot(at string) error {
 	var st unix.Stat_t
-	switch err := unix.Stat(dir, &st); {
+	switch err := unix.Stat(at, &st); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
 	case st.Uid != 0 || st.Mode&0o022 != 0:
-		return because(syscall.EPERM, fmt.Sprintf("users other than root can write to the image directory %s: check its "+
-			"content, then chown root %[1]s and chmod go-w %[1]s", dir))
+		return because(syscall.EPERM, fmt.Sprintf("users other than root can write to %s, which says what the images "+
+			"are: check its content, then chown root %[1]s and chmod go-w %[1]s", at))
 	}
 	return nil
+}
+
+// isOfRootAlone is isOfRoot of what a walk meets: of a directory, with the index that may be in it, and of an archive.
+func isOfRootAlone(at string, e fs.DirEntry) error {
+	switch {
+	case e.IsDir():
+		return cmp.Or(isOfRoot(at), isOfRoot(filepath.Join(at, ispec.ImageIndexFile)))
+	case isArchive(at, e):
+		return isOfRoot(at)
+	}
+	return nil
+}
+
+func isArchive(at string, e fs.DirEntry) bool {
+	return e.Type().IsRegular() && strings.HasSuffix(at, ".tar")
 }
 
 // layoutAt opens the layout at a path, nil if none is there.
@@ -116,7 +138,7 @@ func layoutAt(at string, e fs.DirEntry) *blobs {
 		}
 		return &blobs{dir: at}
 	}
-	if !e.Type().IsRegular() || !strings.HasSuffix(at, ".tar") {
+	if !isArchive(at, e) {
 		return nil
 	}
 	f, err := os.Open(at)
@@ -148,21 +170,72 @@ func (b *blobs) find(wanted reference.Named, below string) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range index.Manifests {
-		if !isNamed(d, wanted, below) {
-			continue
+	if pinned, is := wanted.(reference.Digested); is {
+		d, err := b.pinned(index.Manifests, pinned.Digest(), 0)
+		if d == nil || err != nil {
+			return nil, err
 		}
-		return b.imageOf(d, 0)
+		return b.imageOf(*d, 0)
+	}
+	for _, d := range index.Manifests {
+		if isNamed(d, wanted, below) {
+			return b.imageOf(d, 0)
+		}
 	}
 	return nil, nil
 }
 
-// isNamed reports whether a manifest of a layout has a name: that which an annotation gives it in full; the layout's
-// path and the tag that an annotation gives it; the layout's path alone. A digest names it under any name.
-func isNamed(d ispec.Descriptor, wanted reference.Named, below string) bool {
-	if pinned, is := wanted.(reference.Digested); is {
-		return d.Digest == pinned.Digest()
+// pinned finds the index or the manifest with a digest among these and in the indexes among them, nil if it is in none.
+func (b *blobs) pinned(all []ispec.Descriptor, of digest.Digest, nested int) (*ispec.Descriptor, error) {
+	var unread error
+	for _, d := range all {
+		if d.Digest == of {
+			return &d, nil
+		}
+		if !isIndex(d) || nested >= mostNested {
+			continue
+		}
+		index, err := b.indexOf(d)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		if found, err := b.pinned(index.Manifests, of, nested+1); found != nil {
+			return found, nil
+		} else if err != nil {
+			unread = errors.Join(unread, err)
+		}
 	}
+	return nil, unread
+}
+
+func isIndex(d ispec.Descriptor) bool {
+	return d.MediaType == ispec.MediaTypeImageIndex ||
+		d.MediaType == "application/vnd.docker.distribution.manifest.list.v2+json"
+}
+
+// indexOf reads an index that is a part of the layout.
+func (b *blobs) indexOf(d ispec.Descriptor) (index ispec.Index, err error) {
+	text, err := b.textOf(d)
+	if err == nil {
+		err = json.Unmarshal(text, &index)
+	}
+	return index, err
+}
+
+// textOf reads a part that is text.
+func (b *blobs) textOf(d ispec.Descriptor) ([]byte, error) {
+	r, err := casext.NewEngine(b).GetVerifiedBlob(context.Background(), d)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, mostIndex))
+	return text, errors.Join(err, r.Close())
+}
+
+// isNamed reports whether a manifest of a layout has a name: that which an annotation gives it in full; the layout's
+// path and the tag that an annotation gives it; the layout's path alone.
+func isNamed(d ispec.Descriptor, wanted reference.Named, below string) bool {
 	tag := d.Annotations[ispec.AnnotationRefName]
 	names := []string{d.Annotations[nameOfContainerd], tag, below + ":" + tag}
 	if tag == "" {
@@ -179,18 +252,9 @@ func isNamed(d ispec.Descriptor, wanted reference.Named, below string) bool {
 
 // imageOf reads the manifest for this machine that a descriptor leads to.
 func (b *blobs) imageOf(d ispec.Descriptor, nested int) (*image, error) {
-	r, err := casext.NewEngine(b).GetVerifiedBlob(context.Background(), d)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(r, mostIndex))
-	if err = errors.Join(err, r.Close()); err != nil {
-		return nil, err
-	}
-	switch d.MediaType {
-	case ispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json":
-		var index ispec.Index
-		if err := json.Unmarshal(text, &index); err != nil {
+	if isIndex(d) {
+		index, err := b.indexOf(d)
+		if err != nil {
 			return nil, err
 		}
 		for _, m := range index.Manifests {
@@ -200,14 +264,20 @@ func (b *blobs) imageOf(d ispec.Descriptor, nested int) (*image, error) {
 			}
 		}
 		return nil, fmt.Errorf("index %s has no image for linux/%s", d.Digest, runtime.GOARCH)
-	case ispec.MediaTypeImageManifest, "application/vnd.docker.distribution.manifest.v2+json":
-		im := &image{blobs: b, digest: d.Digest.String()}
-		if err := json.Unmarshal(text, &im.manifest); err != nil {
-			return nil, err
-		}
-		return im, im.configure()
 	}
-	return nil, fmt.Errorf("manifest %s is a %q, which is no image", d.Digest, d.MediaType)
+	if d.MediaType != ispec.MediaTypeImageManifest &&
+		d.MediaType != "application/vnd.docker.distribution.manifest.v2+json" {
+		return nil, fmt.Errorf("manifest %s is a %q, which is no image", d.Digest, d.MediaType)
+	}
+	text, err := b.textOf(d)
+	if err != nil {
+		return nil, err
+	}
+	im := &image{blobs: b, digest: d.Digest.String()}
+	if err := json.Unmarshal(text, &im.manifest); err != nil {
+		return nil, err
+	}
+	return im, im.configure()
 }
 
 // configure reads what the layers hold from the image's configuration. Docker's says the same as OCI's.

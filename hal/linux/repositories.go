@@ -135,7 +135,7 @@ func (c *cloning) git(box *sandbox, args ...string) error {
 	switch {
 	case err == nil && code == 0:
 		return nil
-	case err == nil && box.fills():
+	case err == nil && box.room.isUsedUp():
 		return because(syscall.ENOSPC, fullDisk)
 	case err == nil:
 		return because(errnoOfGit(said), c.ended(said, code))

@@ -24,7 +24,7 @@ const gitUser = 65533
 // the network of the node. No volume of the node is mounted there, so none stays in use for it.
 type sandbox struct {
 	volume *os.File
-	disk   unix.Statfs_t // of the volume, before
+	room   headroom
 
 	work  chan func()
 	ended chan struct{}
@@ -44,10 +44,11 @@ var shown = []string{
 // newSandbox makes one around a directory, in a thread of its own. That is not the first one, whose mounts are those of
 // /proc/self: the first one of a helper child is taken.
 func newSandbox(volume *os.File) (*sandbox, error) {
-	b := &sandbox{volume: volume, work: make(chan func()), ended: make(chan struct{})}
-	if err := unix.Fstatfs(int(volume.Fd()), &b.disk); err != nil {
+	room, err := newHeadroom(int(volume.Fd()))
+	if err != nil {
 		return nil, err
 	}
+	b := &sandbox{volume: volume, room: room, work: make(chan func()), ended: make(chan struct{})}
 	made := make(chan error)
 	go func() {
 		// The thread is not given back: it ends here. What it starts dies with it.
@@ -210,12 +211,9 @@ func resolverDir() string {
 
 // Bounds of what a program in a sandbox does to the disk.
 const (
-	spareShare = 20              // of the disk's blocks, and of its inodes, one of so many stays free; see fullDisk
-	largeFile  = 16 << 30        // bytes that a file may have
-	lookEvery  = time.Second / 4 // how often the disk is looked at
+	largeFile = 16 << 30        // bytes that a file may have
+	lookEvery = time.Second / 4 // how often the disk is looked at
 )
-
-const fullDisk = "the repository leaves less than a twentieth of the disk of the root directory free"
 
 // run runs a program in the directory of the sandbox, until it has taken as long as it may, or fills the disk. It
 // returns the beginning of what it says, and its exit status. An error means that it did not end by itself.
@@ -282,21 +280,11 @@ func (b *sandbox) watch(cmd *exec.Cmd, waited <-chan error, most time.Duration) 
 		case <-over.C:
 			why = because(syscall.ETIMEDOUT, fmt.Sprintf("the server has not sent all within %s", most))
 		case <-look.C:
-			if !b.fills() {
+			if !b.room.isUsedUp() {
 				continue
 			}
 			why = because(syscall.ENOSPC, fullDisk)
 		}
 		_ = cmd.Process.Kill() // its end is waited for
 	}
-}
-
-// fills: the disk is nearly full, and was not so by much before.
-func (b *sandbox) fills() bool {
-	var st unix.Statfs_t
-	if unix.Fstatfs(int(b.volume.Fd()), &st) != nil {
-		return false
-	}
-	return st.Bavail < st.Blocks/spareShare && st.Bavail < b.disk.Bavail ||
-		st.Files > 0 && st.Ffree < st.Files/spareShare && st.Ffree < b.disk.Ffree
 }

@@ -112,10 +112,12 @@ func Explained(r *world.Run, status engine.Status) bool {
 }
 
 // letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started again:
-// as long as they keep it busy, no driver can replace its mount.
+// as long as they keep it busy, no driver can replace its mount. Nor can volnode have a FlexVolume mounted again
+// that was never up by an old copy of the journal.
 func letsGo(r *world.Run) {
 	for _, p := range r.Pods {
-		if dealings.OccupiesFailed(r, p) {
+		isOutdated := func(u world.Use) bool { return r.Root.Outdated[u.Path] }
+		if dealings.OccupiesFailed(r, p) || slices.ContainsFunc(p.Uses, isOutdated) {
 			judges.Remove(r, p, time.Second)
 		}
 		isDead := func(u world.Use) bool {

@@ -365,6 +365,7 @@ func mounted(r *world.Run, e *sim.Effect) {
 		touch(r, e.Path)
 		return
 	}
+	delete(r.Root.Outdated, e.Path)
 	if MixesUp(r, e); !world.IsOurs(e.Path) {
 		return
 	}
@@ -424,7 +425,7 @@ func takes(r *world.Run, e *sim.Effect) {
 		return
 	}
 	for _, u := range owner.Uses {
-		if e.Path == u.Path || world.Below(e.Path, u.Path) {
+		if (e.Path == u.Path || world.Below(e.Path, u.Path)) && !r.Root.Outdated[u.Path] {
 			r.Fail("S7", e.Kind.String(), e.Path,
 				"volume "+u.Name+" is taken from pod "+owner.Name+", whose containers run")
 		}

@@ -27,7 +27,9 @@ func Eventless(r *world.Run, s *engine.Status, isCalm bool) bool {
 	}
 	for p := range s.Pods {
 		for v := range s.Pods[p].Volumes {
-			if !s.Pods[p].Wanted || !slices.Contains(named[s.Pods[p].UID], s.Pods[p].Volumes[v].Name) {
+			name := s.Pods[p].Volumes[v].Name
+			isFormer := slices.ContainsFunc(s.Pods[p].Volumes[:v], func(o engine.VolumeStatus) bool { return o.Name == name })
+			if !s.Pods[p].Wanted || isFormer || !slices.Contains(named[s.Pods[p].UID], name) {
 				continue
 			}
 			if why := eventless(&s.Pods[p], &s.Pods[p].Volumes[v], rungs, isCalm); why != "" {

@@ -262,6 +262,15 @@ func Removes(r *world.Run, at string) {
 	if journal := identity.Dir(lang.RootDir) + "/journal"; at == journal || world.Below(journal, at) {
 		r.Root.LostAt, r.Root.Spoilt = r.W.Now(), world.Spoilt{}
 	}
+	for _, p := range r.Pods {
+		for _, u := range p.Given {
+			_, is := r.W.Exists(u.Path)
+			if is && u.IsDirectory() && (at == u.Path || world.Below(u.Path, at)) {
+				r.Disturbed[u.Path] = r.W.Now()
+				Loses(r, p, u.Path)
+			}
+		}
+	}
 }
 
 // Forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it

@@ -14,13 +14,15 @@ import (
 
 // Loses notes that a pod has lost what a volume held: it must say so as long as the pod is there.
 func Loses(r *world.Run, p *world.Pod, at string) {
-	isOf := func(u world.Use) bool { return u.Path == at && !u.HoldsData() }
-	if !p.IsRunning || slices.ContainsFunc(p.Given, isOf) { // what it held is made again
+	if !p.IsRunning {
 		return
 	}
-	r.LosesBlocks(p)
-	if p.Writer != nil {
-		p.Writer.Views = nil // until they are started again its containers write to what nobody finds any more
+	isRemade := func(u world.Use) bool { return u.Path == at && !u.HoldsData() }
+	if !slices.ContainsFunc(p.Given, isRemade) {
+		r.LosesBlocks(p)
+		if p.Writer != nil {
+			p.Writer.Views = nil // until they are started again its containers write to what nobody finds any more
+		}
 	}
 	if !r.Root.Unseen[at] {
 		// what nobody has looked at since the journal was lost was never another directory, for all that can be known

@@ -29,16 +29,12 @@ var gitRepo = []Mutant{
 		"[...]op.Directory{partial(o), volume(o)}", "[...]op.Directory{volume(o), volume(o)}",
 	},
 	{
-		"a clone that no record tells of is deleted", "S30", "engine/plugin/gitrepo.isOurs",
-		`return core.Value(made, paramRepository) != "" || isNamed`, "return true",
+		"a clone that no record tells of is deleted", "S30", "engine/plugin/gitrepo.tearDown",
+		"plugin.MayDelete(h, o, at, paramRepository)", "plugin.MayDelete(h, o, at, plugin.ParamPath)",
 	},
 	{
 		"a clone that did not end is not found", "S15, L1", "engine/plugin/gitrepo.volumeOf",
 		"return hal.Cloned(op.Trashed(entry))", "return op.Trashed(entry)",
-	},
-	{
-		"the loss of a clone is not told", "S29", "engine/plugin/gitrepo.facts",
-		`if was != "" && was != is`, `if was != "" && false`,
 	},
 	{
 		"the revision of a clone does not matter", "S20", "engine/plugin/gitrepo.repository",
@@ -59,7 +55,7 @@ var gitRepo = []Mutant{
 	},
 	{
 		"a clone is deleted without a line in the log of deletions", "S31", "engine/plugin/gitrepo.deletes",
-		"IfEmpty: !isOurs(made, isNamed)}, true", "IfEmpty: !isOurs(made, isNamed)}, false",
+		"paramRepository, isNamed)}, true", "paramRepository, isNamed)}, false",
 	},
 	{
 		"a clone may lie anywhere", "CVE-2024-10220", "engine/plugin/gitrepo.checked",

@@ -252,8 +252,8 @@ var outcomes = []Mutant{
 		"r.op != nil || r.changed > e.Since {", "r.op != nil {",
 	},
 	{
-		"what was deleted on purpose is told to be lost", "S29, L12", "engine/plugin/emptydir.facts",
-		"!strings.HasPrefix(was, boot) || o.Left ||", "!strings.HasPrefix(was, boot) ||",
+		"what was deleted on purpose is told to be lost", "S29, L12", "engine/plugin.DirectoryFacts",
+		"strings.HasPrefix(was, boot) && !o.Left &&", "strings.HasPrefix(was, boot) &&",
 	},
 	{
 		"a start takes a directory that was being deleted for a lost one", "S29, L12", "engine/core.Core.recall",

@@ -17,6 +17,10 @@ var projections = []Mutant{
 		"if !isDirectoryName(e.Name) || e.Name == but {", "if but != e.Name+e.Name {",
 	},
 	{
+		"the loss of a Secret's files is not told", "S29", "engine/plugin/projected.setUp",
+		"plugin.DirectoryFacts(h, o, d, r.Fingerprint, unseen)", "[]core.Fact{{Name: plugin.FactPath, Value: d.Path}}",
+	},
+	{
 		"what a volume shows is not looked at", "S20", "engine/plugin/projected.writer.shows",
 		`return same("") && left == 0`, `return same != nil && left >= 0`,
 	},

@@ -48,7 +48,7 @@ var quotas = []Mutant{
 	},
 	{
 		"a new directory is of the project of the former one", "S37", "engine/plugin/emptydir.setUp",
-		"core.FactOf(o.Facts, factIs) != r.Fingerprint", "false",
+		"core.FactOf(o.Facts, plugin.FactIs) != r.Fingerprint", "false",
 	},
 	{
 		"a start does not lift what limits nothing", "L1", "engine.starting.read",

@@ -30,8 +30,8 @@ var roots = []Mutant{
 		`case known && id.MachineID != "" && !s.cfg.AcceptMachine:`, "case false:",
 	},
 	{
-		"what has no record is deleted with its content", "S30, kubernetes#72257", "engine/plugin/emptydir.mayDelete",
-		"if isOurs(o.Params, o.IsNamed) {", "if o.Kind == Kind {",
+		"what has no record is deleted with its content", "S30, kubernetes#72257", "engine/plugin.MayDelete",
+		"if IsOurs(o.Params, recorded, o.IsNamed) {", "if IsOurs(o.Params, recorded, true) {",
 	},
 	{
 		"one bad entry fails the start", "L2", "engine/plugin.Scanner.trouble",

@@ -7,7 +7,7 @@ var vandals = []Mutant{
 		"if !mounted && seen.Type != hal.TypeDirectory {", "if o.ID == 0 {",
 	},
 	{
-		"the loss of an emptyDir is not told", "S29", "engine/plugin/emptydir.facts",
+		"the loss of a directory is not told", "S29", "engine/plugin.DirectoryFacts",
 		`if lost != "" {
 			all = append(`, `if o.ID == 0 {
 			all = append(`,

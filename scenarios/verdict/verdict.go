@@ -52,8 +52,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S27", "each stage and publish matches the objects: filesystem, options, access, context, pod, secret, paths, " +
 		"read-only"},
 	{"S28", "containers find the data of their own volume, and never another volume's"},
-	{"S29", "what the agent makes for pods has the right mode; an emptyDir that lost its data says so until its " +
-		"pod ends, and no other emptyDir does"},
+	{"S29", "what the agent makes for pods has the right mode; a directory that was taken from under its " +
+		"containers says so until its pod ends, and no other one does"},
 	{"S30", "the agent touches nothing of another agent or machine before a person allows it, and deletes data " +
 		"only of pods that it knows to be gone"},
 	{"S31", "before the agent deletes data, the log of deletions has a durable entry with the true cause"},

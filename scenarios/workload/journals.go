@@ -99,6 +99,10 @@ func journalOf(r *world.Run, rewrite func(core.Param) core.Param) bool {
 	isOther := false
 	w, records := opensBackup(r)
 	defer w.Close()
+	r.Root.Outdated = map[string]bool{}
+	for _, rec := range records {
+		r.Root.Outdated[plugin.PathOf(rec.Rung.Want)] = !rec.MayBeUsed
+	}
 	h := w.Host()
 	w.Do(func() {
 		j, _, err := journal.Open(&h, hal.Call{}, otherJournal, r.Cfg.JournalBytes,
@@ -262,6 +266,10 @@ func restoresJournal(r *world.Run) string {
 	judges.Forgets(r)
 	w, records := opensBackup(r)
 	defer w.Close()
+	r.Root.Outdated = map[string]bool{}
+	for _, rec := range records {
+		r.Root.Outdated[plugin.PathOf(rec.Rung.Want)] = !rec.MayBeUsed
+	}
 	for _, p := range r.List {
 		at := slices.IndexFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.Key })
 		p.IsTrace, p.IsOutdated = at < 0, at >= 0 && p.IsHeld && !records[at].MayBeUsed

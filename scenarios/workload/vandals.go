@@ -186,7 +186,9 @@ func isUntouched(r *world.Run, at string) bool {
 }
 
 // saysLost reports whether a status tells that what a volume held is lost.
-func saysLost(why string) bool { return strings.Contains(why, "what it held is lost") }
+func saysLost(why string) bool {
+	return strings.Contains(why, "what it held is lost") || strings.Contains(why, "have lost it")
+}
 
 // VandalActions are the statements about what others do to directories, and what is expected of that.
 func VandalActions() []Action {

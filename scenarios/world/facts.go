@@ -259,13 +259,16 @@ type rootWorld struct {
 	Left       map[string]bool // what the present life has told that it leaves alone
 	Unpruned   map[string]bool // names without a volume that the present life could not remove
 	Forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
-	Unsaved    bool            // what is known of manifests could not be written, and no ledger tells of it since
-	Behind     int             // how many writes of copies of manifests have failed, of late in the present life
-	IsSwept    bool            // a start has come since all pods were deleted
-	Spoilt     Spoilt
-	Boot       hal.BootID      // of the present life
-	WoundedAt  hal.Instant     // when somebody changed own files in place last
-	Unseen     map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
+	// Outdated are the paths of volumes, other than CSI's, of which an old copy of the journal says that they never were
+	// up.
+	Outdated  map[string]bool
+	Unsaved   bool // what is known of manifests could not be written, and no ledger tells of it since
+	Behind    int  // how many writes of copies of manifests have failed, of late in the present life
+	IsSwept   bool // a start has come since all pods were deleted
+	Spoilt    Spoilt
+	Boot      hal.BootID      // of the present life
+	WoundedAt hal.Instant     // when somebody changed own files in place last
+	Unseen    map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
 }
 
 // lapse is what nobody can know of a place once the journal is lost.

@@ -215,11 +215,8 @@ func (w work) prune(dir string) error {
 
 // removePath removes the name itself. A filesystem's is a directory; a raw block volume's may be any name.
 func (w work) removePath(seen op.Seen) error {
-	if !w.block() && seen.Type != hal.TypeDirectory {
-		return &hal.Error{
-			Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.ENOTDIR,
-			Detail: "a " + seen.Type.String() + " is there",
-		}
+	if w.block() {
+		return op.Remove(w.h, w.c, w.path())
 	}
-	return op.Remove(w.h, w.c, w.path())
+	return op.RemoveDirectory(w.h, w.c, w.path(), seen)
 }

@@ -32,7 +32,6 @@ const (
 	paramSize  = "size"
 	paramPages = "pages" // how large the huge pages are, in bytes; only of HugePages
 
-	factIs = "is" // the directory, or the filesystem in memory, that holds the volume's data
 	// factProject is the project of the quota that holds the directory to its limit.
 	factProject = "project"
 	held        = "quota "
@@ -144,10 +143,6 @@ func isRecorded(made []core.Param) bool {
 	return slices.ContainsFunc(made, func(p core.Param) bool { return p.Name == paramMedium })
 }
 
-// isOurs reports whether a teardown with these parameters may delete what the directory holds: a record knows it, or
-// a source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
-func isOurs(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
-
 // pagesOf is the size of the huge pages that an emptyDir is made of, 0 if of none. Without a size in the medium it is
 // that which the containers ask for (K:G97).
 func pagesOf(v plugin.Volume) (int64, *plugin.Problem) {
@@ -237,5 +232,5 @@ func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung
 // deletes returns the data that a teardown deletes.
 func deletes(made []core.Param, isNamed bool) (plugin.Doomed, bool) {
 	at := plugin.PathOf(made)
-	return plugin.Doomed{Volume: path.Base(at), Path: at, IfEmpty: !isOurs(made, isNamed)}, true
+	return plugin.Doomed{Volume: path.Base(at), Path: at, IfEmpty: !plugin.IsOurs(made, paramMedium, isNamed)}, true
 }

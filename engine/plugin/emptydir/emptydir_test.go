@@ -220,7 +220,7 @@ func TestLossIsTold(t *testing.T) {
 func TestMemoryEndsWithTheBoot(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf(memory, "")
-	o.Facts = []core.Fact{{Name: factIs, Value: "another boot mount 7"}}
+	o.Facts = []core.Fact{{Name: plugin.FactIs, Value: "another boot mount 7"}}
 	require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts))
 }
 

@@ -3,7 +3,6 @@ package emptydir
 import (
 	"cmp"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/volnode/volnode/engine/core"
@@ -43,20 +42,28 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if _, r, ok = d.Make(h, o); !ok {
 		return r
 	}
-	if core.FactOf(o.Facts, factIs) != r.Fingerprint {
+	if core.FactOf(o.Facts, plugin.FactIs) != r.Fingerprint {
 		d.Project = 0 // it was another directory's
 	}
 	project, short, bad, ok := hold(h, o, d)
 	if !ok {
 		return bad
 	}
-	r.Facts = facts(h, o, d, r.Fingerprint)
+	loss := plugin.DataLost
+	if d.InMemory {
+		loss = memoryLost
+	}
+	r.Facts = plugin.DirectoryFacts(h, o, d, r.Fingerprint, loss)
 	if project != 0 {
 		r.Facts = append(r.Facts, core.Fact{Name: factProject, Value: strconv.FormatUint(uint64(project), 10)})
 	}
 	r.Short, r.Unfinished = d.ClearTrash(h, o)
 	r.Short = cmp.Or(short, r.Short)
 	return r
+}
+
+var memoryLost = plugin.Loss{
+	Why: "what it held is lost; containers that still run do not see the present one", EndsWithBoot: true,
 }
 
 // projectOf is the project of a volume's quota as it was up last, 0 if that is not known.
@@ -71,7 +78,7 @@ func projectOf(o core.Op) uint32 {
 
 // mayBeHeld: some setup may have had a quota hold it. That of one that never was up is not known.
 func mayBeHeld(o core.Op) bool {
-	isUnsure := core.FactOf(o.Facts, factIs) == "" && (limitOf(o.Params) > 0 || !isRecorded(o.Params))
+	isUnsure := core.FactOf(o.Facts, plugin.FactIs) == "" && (limitOf(o.Params) > 0 || !isRecorded(o.Params))
 	return isHeld(o.Params) || projectOf(o) != 0 || isUnsure && !o.First
 }
 
@@ -93,7 +100,7 @@ func hold(h *hal.Host, o core.Op, d op.Directory) (project uint32, short string,
 	switch {
 	case err == nil:
 		return project, "", r, true
-	case hal.Is(err, syscall.ENOTEMPTY), isForeign && core.FactOf(o.Facts, factIs) != "":
+	case hal.Is(err, syscall.ENOTEMPTY), isForeign && core.FactOf(o.Facts, plugin.FactIs) != "":
 		short = notHeld + err.Error() + "; one does once the pod is made again"
 		return d.Project, short, r, true
 	}
@@ -102,54 +109,13 @@ func hold(h *hal.Host, o core.Op, d op.Directory) (project uint32, short string,
 	return 0, "", r, false
 }
 
-// facts of a volume that is up. One that was up as another directory, or filesystem, has lost its data. Its content in
-// memory ends with each boot.
-func facts(h *hal.Host, o core.Op, d op.Directory, is string) []core.Fact {
-	boot, lost := "", core.FactOf(o.Facts, plugin.FactLost)
-	if d.InMemory {
-		boot = string(h.Runtime.BootID()) + " "
-	}
-	was := core.FactOf(o.Facts, factIs)
-	switch {
-	case was == "" || was == boot+is || !strings.HasPrefix(was, boot) || o.Left || d.HasTrash(h, o):
-	case boot != "":
-		lost = "its filesystem in memory was unmounted: what it held is lost; containers that still run do not see " +
-			"the new one, " + is
-	default:
-		lost = "its directory was removed or replaced: what it held is lost or elsewhere; containers that still run " +
-			"do not see the present one, " + is
-	}
-	all := []core.Fact{{Name: plugin.FactPath, Value: d.Path}, {Name: factIs, Value: boot + is}}
-	if lost != "" {
-		all = append(all, core.Fact{Name: plugin.FactLost, Value: lost})
-	}
-	return all
-}
-
 func tearDown(h *hal.Host, o core.Op) core.Result {
 	d, r, ok := directory(o)
 	if !ok {
 		return r
 	}
-	if r, ok := mayDelete(h, o, d.Path); !ok {
+	if r, ok := plugin.MayDelete(h, o, d.Path, paramMedium); !ok {
 		return r
 	}
 	return d.Remove(h, o)
-}
-
-// mayDelete keeps what a directory holds that no record tells of: its journal is lost, or it is another agent's, and
-// nobody has said that its pod is gone. Only a pod that a source named in this life of the agent, and that was removed
-// since, is known to be gone.
-func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
-	if isOurs(o.Params, o.IsNamed) {
-		return core.Result{}, true
-	}
-	entries, err := h.Tree.List(op.Call(o), dir)
-	switch {
-	case hal.Is(err, syscall.ENOENT) || err == nil && len(entries) == 0:
-		return core.Result{}, true
-	case err != nil && !hal.Is(err, syscall.EXDEV):
-		return op.NotDone(err.Error()), false
-	}
-	return op.NotDone(dir + op.KeptWhy), false
 }

@@ -129,14 +129,8 @@ func rung(root, uid, volume string) core.Rung {
 // Found is the rung of a volume's directory that no record tells of, made such that it can be torn down.
 func Found(root, uid, volume string) core.Rung { return rung(root, uid, volume) }
 
-// isOurs reports whether a teardown with these parameters may delete what the directory holds: a record knows it, or a
-// source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
-func isOurs(made []core.Param, isNamed bool) bool {
-	return core.Value(made, paramRepository) != "" || isNamed
-}
-
 // deletes returns the data that a teardown deletes.
 func deletes(made []core.Param, isNamed bool) (plugin.Doomed, bool) {
 	at := plugin.PathOf(made)
-	return plugin.Doomed{Volume: path.Base(at), Path: at, IfEmpty: !isOurs(made, isNamed)}, true
+	return plugin.Doomed{Volume: path.Base(at), Path: at, IfEmpty: !plugin.IsOurs(made, paramRepository, isNamed)}, true
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-const factIs = "is" // the directory that holds the volume's data
-
 // mark is the source of no mount.
 const mark = "volnode-gitrepo"
 
@@ -62,7 +60,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 		return r
 	}
 	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}
-	r.Facts = facts(h, o, r.Fingerprint)
+	r.Facts = plugin.DirectoryFacts(h, o, volume(o), r.Fingerprint, plugin.DataLost)
 	for _, d := range [...]op.Directory{partial(o), volume(o)} {
 		short, more := d.ClearTrash(h, o)
 		r.Short, r.Unfinished = cmp.Or(r.Short, short), r.Unfinished || more
@@ -79,20 +77,6 @@ func repository(o core.Op) hal.Repository {
 		r.IsGroups, r.Group = true, uint32(group)
 	}
 	return r
-}
-
-// facts of a volume that is up. One that was up as another directory has lost what its pod had made of it.
-func facts(h *hal.Host, o core.Op, is string) []core.Fact {
-	all := []core.Fact{{Name: plugin.FactPath, Value: plugin.PathOf(o.Params)}, {Name: factIs, Value: is}}
-	was, lost := core.FactOf(o.Facts, factIs), core.FactOf(o.Facts, plugin.FactLost)
-	if was != "" && was != is && !o.Left && !volume(o).HasTrash(h, o) {
-		lost = "its directory was removed or replaced: what it held is lost or elsewhere; containers that still run do " +
-			"not see the present one, " + is
-	}
-	if lost != "" {
-		all = append(all, core.Fact{Name: plugin.FactLost, Value: lost})
-	}
-	return all
 }
 
 // lasting are the errors that need a person.
@@ -115,27 +99,11 @@ func tearDown(h *hal.Host, o core.Op) core.Result {
 	if at == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no path")
 	}
-	if r, ok := mayDelete(h, o, at); !ok {
+	if r, ok := plugin.MayDelete(h, o, at, paramRepository); !ok {
 		return r
 	}
 	if r := partial(o).Remove(h, o); r.Outcome != hal.Done {
 		return r
 	}
 	return volume(o).Remove(h, o)
-}
-
-// mayDelete keeps what a directory holds that no record tells of: its journal is lost, or it is another agent's, and
-// nobody has said that its pod is gone. The pod may have changed it.
-func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
-	if isOurs(o.Params, o.IsNamed) {
-		return core.Result{}, true
-	}
-	entries, err := h.Tree.List(op.Call(o), dir)
-	switch {
-	case hal.Is(err, syscall.ENOENT) || err == nil && len(entries) == 0:
-		return core.Result{}, true
-	case err != nil && !hal.Is(err, syscall.EXDEV):
-		return op.NotDone(err.Error()), false
-	}
-	return op.NotDone(dir + op.KeptWhy), false
 }

@@ -218,6 +218,21 @@ func TestWhatContainersWroteBelowTheMountStays(t *testing.T) {
 	require.True(t, there)
 }
 
+func TestAFileInThePlaceOfTheMountStays(t *testing.T) {
+	n := plugintest.New("/disk", at)
+	o := opOf(t, core.SetUp, volume())
+	r := setUp(n.HAL(), o)
+	require.Equal(t, hal.Done, r.Outcome)
+	require.Zero(t, n.World.UnmountTop(at))
+	require.Zero(t, n.World.RemoveDir(at))
+	n.World.WriteFile(at, []byte("precious"))
+	r = tearDown(n.HAL(), made(o, r))
+	require.Equal(t, hal.Unknown, r.Outcome)
+	require.Contains(t, r.Reason, "a file is there")
+	_, there := n.World.Exists(at)
+	require.True(t, there)
+}
+
 func TestCallsThatFail(t *testing.T) {
 	for call, want := range map[string]hal.Outcome{
 		"mkdir " + at: hal.Unknown, "bind /disk " + at: hal.Unknown, "mounts at " + at: hal.NotDone,

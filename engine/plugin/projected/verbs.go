@@ -63,12 +63,18 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	case err != nil:
 		return op.Unknown("cannot write its content: " + err.Error())
 	}
-	r.Facts = []core.Fact{{Name: plugin.FactPath, Value: d.Path}}
+	r.Facts = plugin.DirectoryFacts(h, o, d, r.Fingerprint, unseen)
 	r.RefreshBy, r.Expires = m.renewBy, m.expires
 	if r.Short, r.Unfinished = d.ClearTrash(h, o); r.Short == "" {
 		r.Short = short
 	}
 	return r
+}
+
+// unseen is the loss of a volume whose content is made again, also after each boot.
+var unseen = plugin.Loss{
+	Why:          "containers that still run have lost it: they see its former content, and no change of it",
+	EndsWithBoot: true,
 }
 
 // tearDown deletes what no record tells of only if all of it is the writer's: nobody else's files go.
@@ -77,8 +83,7 @@ func tearDown(h *hal.Host, o core.Op) core.Result {
 	if !ok {
 		return r
 	}
-	isRecorded := slices.ContainsFunc(o.Params, func(p core.Param) bool { return p.Name == paramFiles })
-	if !isRecorded && !o.IsNamed {
+	if !plugin.IsOurs(o.Params, paramFiles, o.IsNamed) {
 		w := writer{h: h, c: op.Call(o), dir: d.Path}
 		isWritten, err := w.isAllWritten()
 		if err != nil && !hal.Is(err, syscall.EXDEV) { // a mount: it is ours, or stays
