@@ -51,8 +51,9 @@ type superblock struct {
 	moves  uint64 // counts what may change the path of a node that has one
 	// readOnly: it is mounted read-only, by the first mount of it.
 	readOnly bool
-	pages    *pageCache // nil where a power cut loses nothing, or everything
-	quotas   *quotas    // of projects; nil where there are none
+	pages    *pageCache   // nil where a power cut loses nothing, or everything
+	quotas   *quotas      // of projects; nil where there are none
+	asked    []hal.Option // what it was mounted with, of one in memory
 }
 
 // filesystem is all superblocks: what exists, mounted or not.

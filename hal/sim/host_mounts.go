@@ -219,6 +219,7 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 			}
 		}
 		sb := newSuperblock(f.anonymous(), m.FSType, cmp.Or(m.Source, "none")) // as proc_pid_mountinfo(5) shows it
+		sb.asked = m.Options
 		if m.FSType == "tmpfs" {
 			sb.root.mode = 0o1777 // tmpfs(5)
 		}

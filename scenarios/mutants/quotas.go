@@ -47,6 +47,18 @@ var quotas = []Mutant{
 		"limitOf(o.Params), d.Project)", "limitOf(o.Params), 0)",
 	},
 	{
+		"a filesystem in memory may be swapped", "S29", "engine/op.Directory.mount",
+		`mount.Options = append(slices.Clone(options), hal.Option{Key: "noswap"})`, "mount.Options = slices.Clone(options)",
+	},
+	{
+		"a filesystem in memory gives rights", "S29, K:G97", "engine/op.Directory.mount",
+		`[]string{"nosuid", "nodev"}`, `[]string{"nodev"}`,
+	},
+	{
+		"the limit of an emptyDir in memory is not its size", "S29, K:G97", "engine/op.Directory.mount",
+		`if d.Size != "" {`, `if d.Size != "" && d.PageSize != "" {`,
+	},
+	{
 		"a new directory is of the project of the former one", "S37", "engine/plugin/emptydir.setUp",
 		"core.FactOf(o.Facts, plugin.FactIs) != r.Fingerprint", "false",
 	},

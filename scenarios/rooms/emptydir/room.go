@@ -16,6 +16,9 @@ import (
 func Room() *world.Room {
 	disk := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	memory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}
+	sized := corev1.VolumeSource{EmptyDir: memory.EmptyDir.DeepCopy()}
+	large := resource.MustParse("1Mi")
+	sized.EmptyDir.SizeLimit = &large
 	least := resource.MustParse("100")
 	limited := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &least}}
 	return &world.Room{
@@ -25,7 +28,7 @@ func Room() *world.Room {
 			Name: "scratch", Site: "workload.scratch", Never: 2,
 			Volumes: []world.HuntedShape{
 				{Text: "an emptyDir on disk", Source: disk},
-				{Text: "an emptyDir in memory", Source: memory},
+				{Text: "an emptyDir in memory", Source: sized},
 				{Text: "an emptyDir on disk with a limit", Source: limited},
 			},
 		},

@@ -74,7 +74,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 // LetsIn judges whose the emptyDirs of a pod are that is reported ready, and has its containers take them.
 func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 	for _, u := range p.Uses {
-		if !h.isLimited(r, p, u) {
+		if !h.isLimited(r, p, u) || !h.isInMemory(r, p, u) {
 			return false
 		}
 	}

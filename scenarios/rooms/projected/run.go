@@ -329,6 +329,10 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 				why))
 			return false
 		}
+		if wrong := world.WrongInMemory(r.W, u.Path); u.Memory && wrong != "" {
+			r.Fail("S29", "in memory", p.Name, fmt.Sprintf("pod %s is reported ready, and %s %s", p.Name, u.Path, wrong))
+			return false
+		}
 		if at, ok := r.W.Found(u.Path); ok {
 			isOf := func(group string) bool { return fmt.Sprint(at.GID) == cmp.Or(group, "0") }
 			if !slices.ContainsFunc(p.Groups, isOf) {
