@@ -124,7 +124,7 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 // missing says what is wrong with the sources and, if a person accepts it, has the missing manifests removed.
 func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error) {
 	s, err := d.status(ctx)
-	answer := sourcesAnswer{Sources: s.Sources, Notes: d.notes()}
+	answer := sourcesAnswer{Sources: append([]engine.SourceTrouble{}, s.Sources...), Notes: d.notes()} // in JSON a list
 	if err != nil || !accept {
 		return answer, err
 	}

@@ -1,7 +1,9 @@
 package populator
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,7 +44,7 @@ func (p *populator) reachable(v *plugin.Volume) *plugin.Problem {
 	}
 	switch lacks := lacking(affinity.Required, node.Labels); {
 	case lacks == "":
-		return plugin.Problemf(field, "does not admit this node, %s", p.NodeName)
+		return plugin.Problemf(field, "does not admit this node, %s%s", p.NodeName, differing(affinity.Required, node))
 	case isAway:
 		return nil
 	default:
@@ -57,6 +59,23 @@ func lacking(of *corev1.NodeSelector, labels map[string]string) string {
 		for _, e := range term.MatchExpressions {
 			if _, has := labels[e.Key]; !has {
 				return e.Key
+			}
+		}
+	}
+	return ""
+}
+
+// differing is what a selector asks of a label that the node has with another value, as text that follows the node's
+// name; "" if it asks of none.
+func differing(of *corev1.NodeSelector, node *corev1.Node) string {
+	for _, term := range of.NodeSelectorTerms {
+		for _, e := range term.MatchExpressions {
+			alone, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+				{MatchExpressions: []corev1.NodeSelectorRequirement{e}},
+			}})
+			if err == nil && !alone.Match(node) {
+				return strings.TrimSpace(fmt.Sprintf(": it has %s=%s, which must be %s %s", e.Key, node.Labels[e.Key],
+					e.Operator, strings.Join(e.Values, ", ")))
 			}
 		}
 	}

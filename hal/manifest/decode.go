@@ -318,7 +318,11 @@ func checkNames(m *metav1.ObjectMeta, namespaced bool) error {
 	if m.UID == "" {
 		return nil
 	}
-	if problems := validation.IsDNS1123Subdomain(strings.ToLower(string(m.UID))); len(problems) > 0 {
+	switch problems := validation.IsDNS1123Subdomain(strings.ToLower(string(m.UID))); {
+	case len(m.UID) > validation.DNS1123SubdomainMaxLength:
+		return fmt.Errorf("metadata.uid %.100q: has %d letters; %d is the most", m.UID, len(m.UID),
+			validation.DNS1123SubdomainMaxLength)
+	case len(problems) > 0:
 		return fmt.Errorf("metadata.uid %.100q: must be made of letters, digits, . and -", m.UID)
 	}
 	return nil

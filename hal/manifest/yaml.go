@@ -17,7 +17,7 @@ import (
 
 // Limits of one manifest.
 const (
-	maxFile      = 1 << 20 // bytes
+	maxFile      = 2 << 20 // bytes: a Secret has 1 MiB of data at most, which is more as base64
 	maxExpanded  = 4 << 20 // bytes of JSON that one document may become
 	maxDepth     = 100
 	maxDocuments = 1000

@@ -268,3 +268,12 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 	}
 	return nil, syscall.ENODEV
 }
+
+// OptionsAt is what the filesystem in memory that is mounted at a path was mounted with, nil if none is.
+func (w *World) OptionsAt(path string) []hal.Option {
+	stack := w.mounts.stack(path)
+	if len(stack) == 0 {
+		return nil
+	}
+	return stack[len(stack)-1].root.sb.asked
+}

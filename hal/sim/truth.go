@@ -32,15 +32,6 @@ func (w *World) MountsWithin(path string) (shown []hal.Mount) {
 	return shown
 }
 
-// OptionsAt is what the filesystem in memory that is mounted at a path was mounted with, nil if none is.
-func (w *World) OptionsAt(path string) []hal.Option {
-	stack := w.mounts.stack(path)
-	if len(stack) == 0 {
-		return nil
-	}
-	return stack[len(stack)-1].root.sb.asked
-}
-
 // MountsAt is the stack of mounts at a path, bottom first.
 func (w *World) MountsAt(path string) []hal.Mount {
 	var few [4]*mount

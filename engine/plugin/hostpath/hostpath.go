@@ -55,7 +55,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		kind = *src.Type
 	}
 	if _, ok := wanted(kind); !ok {
-		return nil, plugin.Problemf(v.Field(".hostPath.type"), "%q is not a type of hostPath", kind)
+		return nil, plugin.Problemf(v.Field(".hostPath.type"), "%q is not a type of hostPath; write Directory, "+
+			"DirectoryOrCreate, File, FileOrCreate, Socket, CharDevice or BlockDevice, or leave it out", kind)
 	}
 	return append(to, core.Rung{
 		Key: Key(string(v.Pod.UID), v.Spec.Name), Kind: Kind, Pod: core.PodUID(v.Pod.UID),
