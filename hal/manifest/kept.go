@@ -57,10 +57,12 @@ func (r reader) loadKept(s *state) error {
 	return nil
 }
 
-// contentLine is a Secret or a ConfigMap that is kept, without what it holds.
+// contentLine is a Secret, a ConfigMap or a ClusterTrustBundle that is kept, without what it holds.
 type contentLine struct {
-	Content id     `json:"content"`
-	Sum     []byte `json:"contentSum"`
+	Content id                `json:"content"`
+	Sum     []byte            `json:"contentSum"`
+	Signer  string            `json:"signer,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
 }
 
 // keptContent reads a contentLine.
@@ -69,7 +71,10 @@ func keptContent(line []byte) (object, bool) {
 	if json.Unmarshal(line, &l) != nil || l.Content == (id{}) || len(l.Sum) != sha256.Size {
 		return object{}, false
 	}
-	o := &hal.Content{Kind: l.Content.Kind, Namespace: l.Content.Namespace, Name: l.Content.Name, UID: l.Content.UID}
+	o := &hal.Content{
+		Kind: l.Content.Kind, Namespace: l.Content.Namespace, Name: l.Content.Name, UID: l.Content.UID, Signer: l.Signer,
+		Labels: l.Labels,
+	}
 	return object{id: l.Content, value: o, sum: [sha256.Size]byte(l.Sum)}, true
 }
 
@@ -153,8 +158,8 @@ func (r reader) keepsKept(f *finding, objects []object) bool {
 	for _, o := range objects {
 		var text []byte
 		var err error
-		if _, is := o.value.(*hal.Content); is {
-			text, err = json.Marshal(contentLine{o.id, o.sum[:]})
+		if c, is := o.value.(*hal.Content); is {
+			text, err = json.Marshal(contentLine{o.id, o.sum[:], c.Signer, c.Labels})
 		} else {
 			text, err = json.Marshal(o.value)
 		}

@@ -59,10 +59,11 @@ func eventless(p *engine.PodStatus, v *engine.VolumeStatus, rungs map[hal.Key]*e
 	tells := func(why string) bool {
 		isClaimed := strings.Contains(why, waitsForClaim) // who has the claim may have changed
 		return slices.ContainsFunc(p.Events, func(e engine.PodEventStatus) bool {
-			if isClaimed && e.Volume == v.Name && strings.Contains(e.Message, waitsForClaim) {
+			isOf := e.Volume == v.Name || e.Volume == v.PV // as it is called while its claim is not there
+			if isClaimed && isOf && strings.Contains(e.Message, waitsForClaim) {
 				return true
 			}
-			return e.Volume == v.Name && e.Type == engine.TypeWarning && e.Count > 0 && e.First >= e.Last &&
+			return isOf && e.Type == engine.TypeWarning && e.Count > 0 && e.First >= e.Last &&
 				e.Message != "" &&
 				strings.Contains(podless.ReplaceAllString(why, ""), podless.ReplaceAllString(e.Message, ""))
 		})

@@ -137,8 +137,9 @@ func isFree(r *world.Run, p *world.Pod) bool {
 	}
 	isHurt := false // a call of a rung that it needs has met a fault, be it that nothing was ever made of the rung
 	r.Core.Beliefs(func(b core.Belief) {
-		// The journal is lost, and with it which calls had ended: any may still act.
-		isOpen := r.Root.Forgotten && b.SetUpOpen+b.TearDownOpen != 0
+		// The journal is lost, and with it which calls had ended: any may still act. What strays among the directories of
+		// pods may have the first start of all think so.
+		isOpen := (r.Root.Forgotten || len(r.Root.Strays) > 0) && b.SetUpOpen+b.TearDownOpen != 0
 		isHurt = isHurt || (r.Faulty[b.Key] || isOpen || isBlindTo(r, &b)) && (b.Pod == p.Uid || b.Pod == "" &&
 			slices.ContainsFunc(p.Uses, func(u world.Use) bool { return u.Upon() == b.Volume && b.Volume != "" }))
 	})

@@ -21,6 +21,10 @@ var projections = []Mutant{
 		"plugin.DirectoryFacts(h, o, d, r.Fingerprint, unseen)", "[]core.Fact{{Name: plugin.FactPath, Value: d.Path}}",
 	},
 	{
+		"a bundle that is kept is of no signer", "S20", "hal/manifest.keptContent",
+		"Signer: l.Signer,", `Signer: "",`,
+	},
+	{
 		"what a volume shows is not looked at", "S20", "engine/plugin/projected.writer.shows",
 		`return same("") && left == 0`, `return same != nil && left >= 0`,
 	},
@@ -166,7 +170,6 @@ var projections = []Mutant{
 	},
 	{
 		"a bundle that is missing makes an empty file", "S20", "engine/plugin/projected.bundlesOf",
-		"case len(all) > 0 || isOptional(b) && v.IsComplete:",
-		"case len(all) > 0 || (isOptional(b) || len(what) > 0) && v.IsComplete:",
+		"|| isOptional(b) && v.IsComplete:", "|| (isOptional(b) || len(what) > 0) && v.IsComplete:",
 	},
 }

@@ -189,8 +189,12 @@ func (t *Scene) takeAway(name, to string, d time.Duration) string {
 }
 
 func (t *Scene) misplace(name, how string, d time.Duration) string {
-	for _, kind := range []string{hal.SecretKind, hal.ConfigMapKind} {
-		if of, is := strings.CutPrefix(name, strings.ToLower(kind)+" "); is {
+	for _, kind := range []string{hal.SecretKind, hal.ConfigMapKind, hal.TrustBundleKind} {
+		word := strings.TrimPrefix(strings.ToLower(kind), "cluster") + " "
+		if of, is := strings.CutPrefix(name, word); is {
+			if kind == hal.TrustBundleKind {
+				of = "/" + of
+			}
 			if how != Badnesses[bad] {
 				return "a " + strings.ToLower(kind) + " is moved to the bad manifest alone"
 			}

@@ -31,9 +31,9 @@ func swapsManifests(r *world.Run, how world.Swapping, keeps func(file string) bo
 	if r.Swapped != judges.NotSwapped || r.IsAside() || r.W.Off() {
 		return
 	}
-	if r.W.IsUnread(lang.ManifestDir) {
-		// The copy of the last swap was the directory that the agent knows. It would come back with other contents, and
-		// nothing could tell that from people who edit it where it is.
+	if r.W.IsUnread(lang.ManifestDir) || r.Alive() && len(r.Missing()) > 0 {
+		// The copy of the last swap was the directory that the agent knows, or saw last what is missing now. It would come
+		// back with other contents, and nothing could tell that from people who edit it where it is.
 		_ = r.W.RemoveDir(besideManifests)
 	}
 	r.W.MakeDir(besideManifests)

@@ -87,8 +87,8 @@ func (r *Run) unlinks(file string) {
 	}
 }
 
-// Misplaces has the document of a Secret or a ConfigMap moved into a file with an error, for a while. Nobody has
-// deleted it. It says what is against that.
+// Misplaces has the document of a Secret, a ConfigMap or a ClusterTrustBundle moved into a file with an error, for a
+// while. Nobody has deleted it. It says what is against that.
 func (r *Run) Misplaces(kind, name string, d time.Duration) string {
 	at := slices.IndexFunc(r.Held, func(h Holding) bool { return h.Kind == kind && h.Name == name })
 	_, name, _ = strings.Cut(name, "/")

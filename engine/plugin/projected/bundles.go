@@ -68,7 +68,7 @@ func bundlesOf(v plugin.Volume, at string, b *corev1.ClusterTrustBundleProjectio
 		}
 	}
 	switch {
-	case len(all) > 0 || isOptional(b) && v.IsComplete:
+	case len(all) > 0 && (name || v.IsComplete) || isOptional(b) && v.IsComplete: // of a signer there may be more
 		return all, nil
 	case !v.IsComplete:
 		return nil, plugin.Problemf(at, "volnode does not know yet whether there is a ClusterTrustBundle for it: it has "+

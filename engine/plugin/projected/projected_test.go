@@ -374,5 +374,8 @@ func TestSourcesOfBundles(t *testing.T) {
 			continue
 		}
 		require.Equal(t, want, core.Value(rungs[0].Want, paramVersions))
+		v.IsComplete = false // of a signer there may be more; a bundle that is named is there
+		_, problem = s.Ladder(nil, v)
+		require.Equal(t, b.SignerName != nil, problem != nil, want)
 	}
 }

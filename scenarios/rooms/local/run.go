@@ -1,6 +1,7 @@
 package local
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -185,9 +186,14 @@ func (h *run) swapsDisks(r *world.Run) {
 }
 
 func (h *run) swapsBack(r *world.Run) {
-	if h.swapped != "" && r.W.SwapBlockDevices(blankDisk, h.swapped) {
-		h.swapped = ""
+	if h.swapped == "" || !r.W.SwapBlockDevices(blankDisk, h.swapped) {
+		return
 	}
+	if h.swapped == oddDisk {
+		// Which disk is a volume's that came first while they were swapped nobody can say.
+		maps.DeleteFunc(r.Shows, func(_ any, id string) bool { return id == "disk local-odd" || id == "disk local-blank" })
+	}
+	h.swapped = ""
 }
 
 // clearsDisk is a person who clears a disk with unknown content, as the status asks.
