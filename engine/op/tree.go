@@ -90,7 +90,7 @@ func RemoveDirectory(h *hal.Host, c hal.Call, name string, seen Seen) error {
 	if seen.Type != hal.TypeDirectory {
 		return &hal.Error{
 			Op: "rmdir", Object: name, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.ENOTDIR,
-			Detail: "a " + seen.Type.String() + " is there",
+			Detail: "a " + seen.Type.String() + " is there; move it away",
 		}
 	}
 	return Remove(h, c, name)

@@ -168,3 +168,14 @@ func Containers(pod *corev1.Pod) iter.Seq[Container] {
 		}
 	}
 }
+
+// Exclusive is what of the volume one pod has for itself, as its PersistentVolume says ReadWriteOncePod; "" if nothing.
+func (v Volume) Exclusive(volume string) string {
+	if v.PV == nil || !slices.Contains(v.PV.Spec.AccessModes, corev1.ReadWriteOncePod) {
+		return ""
+	}
+	return ExclusiveOf(volume)
+}
+
+// ExclusiveOf is what one pod has of a volume for itself.
+func ExclusiveOf(volume string) string { return "rwop/" + volume }

@@ -315,19 +315,19 @@ func makeFilesystem(f hal.NewFilesystem) (hal.Outcome, error) {
 	case code != 0:
 		return hal.Unknown, because(syscall.EIO, ended(program, said, code))
 	}
-	if err := flush(f.Path); err != nil {
+	if err := flush(same); err != nil {
 		return hal.Unknown, err
 	}
 	return hal.Done, nil
 }
 
-// flush has all that was written to a device on it.
-func flush(path string) error {
-	device, err := openDevice(path, unix.O_RDWR)
+// flush has all that was written to a device on it, wherever its path leads by now.
+func flush(device *os.File) error {
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", device.Fd()), unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(device.Sync(), device.Close())
+	return errors.Join(unix.Fsync(fd), unix.Close(fd))
 }
 
 // whyNotFormat is why a filesystem must not be made on a device, nil if it may.

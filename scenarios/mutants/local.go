@@ -49,7 +49,7 @@ var locals = []Mutant{
 		"Source: found.Path,", "Source: w.source,",
 	},
 	{
-		"a local volume of one pod is given to two", "S9", "engine/plugin/local.Ladder",
+		"a local volume of one pod is given to two", "S9", "engine/plugin.Volume.Exclusive",
 		"corev1.ReadWriteOncePod", "corev1.ReadOnlyMany",
 	},
 	{

@@ -171,7 +171,7 @@ func lives(t *testing.T, h *hal.Host, root string, v world.HuntedShape, group *i
 	}}}
 	rungs, problem := kinds.All().Ladder(nil, plugin.Volume{
 		Root: root, NodeName: "node", Pod: pod, Spec: &corev1.Volume{Name: "v", VolumeSource: v.Source}, PV: pv,
-		Contents: objects{}, HasTokens: true,
+		Contents: objects{}, HasTokens: true, IsComplete: true,
 	})
 	require.Nil(t, problem)
 	prints, facts := map[hal.Key]string{}, map[hal.Key][]core.Fact{}

@@ -59,7 +59,7 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 		r.Renew = republishEvery
 	}
 	if w.exclusive {
-		r.Exclusive = "rwop/" + w.volume
+		r.Exclusive = plugin.ExclusiveOf(w.volume)
 	}
 	r.Want = params(v, w, t)
 	if w.tokens != "" {

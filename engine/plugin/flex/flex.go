@@ -105,9 +105,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if v.PV != nil {
 		r.Volume = string(Kind) + "^" + hal.FlexDirectory(is.driver) + "/" + is.spec
 		r.Want = append(r.Want, core.Param{Name: plugin.ParamPV, Value: is.spec})
-		if slices.Contains(v.PV.Spec.AccessModes, corev1.ReadWriteOncePod) {
-			r.Exclusive = "rwop/" + r.Volume
-		}
+		r.Exclusive = v.Exclusive(r.Volume)
 	}
 	plugin.Sorted(r.Want)
 	return append(to, r), nil

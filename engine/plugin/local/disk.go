@@ -96,9 +96,7 @@ func diskLadder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) 
 		flags = []string{"ro"}
 	}
 	top.Want = plugin.Sorted(append(top.Want, wanted(flags, plugin.PathOf(mount.Want))...))
-	if slices.Contains(v.PV.Spec.AccessModes, corev1.ReadWriteOncePod) {
-		top.Exclusive = "rwop/" + top.Volume
-	}
+	top.Exclusive = v.Exclusive(top.Volume)
 	return append(to, top, mount, device), nil
 }
 

@@ -93,9 +93,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	r := rung(v.Root, string(v.Pod.UID), v.PV.Name)
 	r.Want = plugin.Sorted(append(r.Want, wanted(flags, path.Clean(src.Path))...))
-	if slices.Contains(v.PV.Spec.AccessModes, corev1.ReadWriteOncePod) {
-		r.Exclusive = "rwop/" + r.Volume
-	}
+	r.Exclusive = v.Exclusive(r.Volume)
 	return append(to, r), nil
 }
 
