@@ -19,7 +19,7 @@ type counter struct {
 	buf   [ofBatch]byte
 }
 
-// level is a directory, of which a part was read: memory depends on no number of names.
+// level is a directory. counter reads it part by part, so that no number of names costs memory.
 type level struct {
 	inode uint64
 	below []string // the directories of that part that are yet to be counted

@@ -99,10 +99,6 @@ func journalOf(r *world.Run, rewrite func(core.Param) core.Param) bool {
 	isOther := false
 	w, records := opensBackup(r)
 	defer w.Close()
-	r.Root.Outdated = map[string]bool{}
-	for _, rec := range records {
-		r.Root.Outdated[plugin.PathOf(rec.Rung.Want)] = !rec.MayBeUsed
-	}
 	h := w.Host()
 	w.Do(func() {
 		j, _, err := journal.Open(&h, hal.Call{}, otherJournal, r.Cfg.JournalBytes,

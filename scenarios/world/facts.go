@@ -259,8 +259,7 @@ type rootWorld struct {
 	Left       map[string]bool // what the present life has told that it leaves alone
 	Unpruned   map[string]bool // names without a volume that the present life could not remove
 	Forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
-	// Outdated are the paths of volumes, other than CSI's, of which an old copy of the journal says that they never were
-	// up.
+	// Outdated are the paths of volumes that an old copy of the journal calls never up. CSI's have [Place.IsOutdated].
 	Outdated  map[string]bool
 	Unsaved   bool // what is known of manifests could not be written, and no ledger tells of it since
 	Behind    int  // how many writes of copies of manifests have failed, of late in the present life
