@@ -31,7 +31,11 @@ type BlockDevice struct {
 	// Disk names the disk in every boot: by its WWID, or by the serial number that it says of itself, and, of a
 	// partition, by where that begins. "" if it has neither, as a loop device; the kernel does not prove that two disks
 	// have two.
-	Disk     string
+	Disk string
+	// Says is the WWID that a SCSI disk answers with as it is asked now (SPC, vital product data page 83h), in the
+	// kernel's words: "naa.6001405…". "" if it is no SCSI disk, or gives none. It differs from that of [SCSIDisk] where a
+	// target has put another disk in its place, of which the kernel hears nothing.
+	Says     string
 	ReadOnly bool
 	// Type is what its content is, in the words of blkid(8): "ext4", "xfs", "LVM2_member", "crypto_LUKS"; "gpt" and
 	// "dos" for a table of partitions; "ambivalent" if it may be several; "" if nothing is known of it.

@@ -15,6 +15,8 @@ type Host struct {
 	Repositories  Repositories
 	Quotas        Quotas
 	Blocks        Blocks
+	ISCSI         ISCSI
+	SCSI          SCSI
 	Children      Children
 	Registration  Registration
 	Drivers       Drivers
@@ -43,6 +45,8 @@ func (h *Host) Lacks() string {
 		{"Repositories", h.Repositories},
 		{"Quotas", h.Quotas},
 		{"Blocks", h.Blocks},
+		{"ISCSI", h.ISCSI},
+		{"SCSI", h.SCSI},
 		{"Children", h.Children},
 		{"Registration", h.Registration},
 		{"Drivers", h.Drivers},

@@ -58,6 +58,8 @@ func (h *Host) HAL() hal.Host {
 		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h},
 		HostPaths: hostPaths{h}, Images: images{h}, Flex: flexDrivers{}, Repositories: repositories{h}, Quotas: quotas{h},
 		Blocks:       blocks{},
+		ISCSI:        san{},
+		SCSI:         san{},
 		Children:     children{},
 		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h},
 		Cluster: cluster{h.objects}, Watches: watches{h},

@@ -20,7 +20,7 @@ type Site struct {
 type Around func(s Site, c hal.Call, do func() error) error
 
 // Host returns h with around put around each call of Mounts, Tree, Files, HostPaths, Images, Flex, Repositories,
-// Quotas, Blocks, Children, Registration, Drivers, the CSI services, the reads of Cluster, and Tokens. Runtime and
+// Quotas, Blocks, ISCSI, SCSI, Children, Registration, Drivers, the CSI services, the reads of Cluster, and Tokens. Runtime and
 // Watches, which act on nothing, stay.
 func Host(h hal.Host, around Around) hal.Host {
 	h.Mounts = mounts{h.Mounts, around}
@@ -32,6 +32,8 @@ func Host(h hal.Host, around Around) hal.Host {
 	h.Repositories = repositories{h.Repositories, around}
 	h.Quotas = quotas{h.Quotas, around}
 	h.Blocks = blocks{h.Blocks, around}
+	h.ISCSI = iscsi{h.ISCSI, around}
+	h.SCSI = scsi{h.SCSI, around}
 	h.Children = children{h.Children, around}
 	h.Registration = registration{h.Registration, around}
 	h.Drivers = drivers{h.Drivers, around}

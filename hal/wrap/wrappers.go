@@ -428,6 +428,38 @@ func (w hostPaths) Make(
 	})
 }
 
+type iscsi struct {
+	hal.ISCSI
+	around Around
+}
+
+func (w iscsi) Sessions(
+	c hal.Call,
+) ([]hal.ISCSISession, error) {
+	at := Site{"iscsi sessions", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.ISCSISession, error) {
+		return w.ISCSI.Sessions(c)
+	})
+}
+
+func (w iscsi) Login(
+	c hal.Call, l hal.ISCSILogin,
+) error {
+	at := Site{"iscsi login", l.Target + " " + l.Portal, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.ISCSI.Login(c, l)
+	})
+}
+
+func (w iscsi) Logout(
+	c hal.Call, r hal.ISCSIRecord, id uint32,
+) error {
+	at := Site{"iscsi logout", r.Target + " " + r.Portal, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.ISCSI.Logout(c, r, id)
+	})
+}
+
 type images struct {
 	hal.Images
 	around Around
@@ -567,6 +599,38 @@ func (w repositories) Clone(
 	at := Site{"clone", r.URL + " " + r.Dir, hal.ClassHelper, true}
 	return w.around(at, c, func() error {
 		return w.Repositories.Clone(c, r)
+	})
+}
+
+type scsi struct {
+	hal.SCSI
+	around Around
+}
+
+func (w scsi) Disks(
+	c hal.Call, host uint32,
+) ([]hal.SCSIDisk, error) {
+	at := Site{"scsi disks", hal.SCSIAddress{Host: host}.String(), hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.SCSIDisk, error) {
+		return w.SCSI.Disks(c, host)
+	})
+}
+
+func (w scsi) Scan(
+	c hal.Call, a hal.SCSIAddress,
+) error {
+	at := Site{"scsi scan", a.String(), hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.SCSI.Scan(c, a)
+	})
+}
+
+func (w scsi) Remove(
+	c hal.Call, d hal.SCSIDisk, flush bool,
+) error {
+	at := Site{"scsi remove", d.Address.String(), hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.SCSI.Remove(c, d, flush)
 	})
 }
 

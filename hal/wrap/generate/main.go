@@ -78,9 +78,12 @@ func (all interfaces) add(f *ast.File) {
 	}
 }
 
-// wrapperOf is the name of the type that wraps an interface: node for CSINode.
+// wrapperOf is the name of the type that wraps an interface: node for CSINode, scsi for SCSI.
 func wrapperOf(name string) string {
 	name = strings.TrimPrefix(name, "CSI")
+	if strings.HasSuffix(name, "SCSI") {
+		return strings.ToLower(name)
+	}
 	return string(unicode.ToLower(rune(name[0]))) + name[1:]
 }
 

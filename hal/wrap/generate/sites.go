@@ -67,6 +67,16 @@ var sites = map[string]map[string]site{
 		"Format":   {"format", "f.Path", "Helper", true},
 		"Check":    {"check", "f.Path", "Helper", true},
 	},
+	"ISCSI": {
+		"Sessions": {"iscsi sessions", `""`, "Syscall", false},
+		"Login":    {"iscsi login", `l.Target + " " + l.Portal`, "Helper", true},
+		"Logout":   {"iscsi logout", `r.Target + " " + r.Portal`, "Helper", true},
+	},
+	"SCSI": {
+		"Disks":  {"scsi disks", "hal.SCSIAddress{Host: host}.String()", "Syscall", false},
+		"Scan":   {"scsi scan", "a.String()", "Helper", true},
+		"Remove": {"scsi remove", "d.Address.String()", "Helper", true},
+	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},
 	},
