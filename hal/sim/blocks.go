@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -12,17 +13,23 @@ import (
 // another number. A program that makes a filesystem and is cut short leaves what nobody knows: neither a filesystem nor
 // a blank disk.
 
+// medium is what a disk holds, wherever it is.
+type medium struct {
+	serial string      // of the disk, which keeps it where it goes; "" for none
+	holds  string      // as hal.BlockDevice.Type; "" if it is blank
+	uuid   string      // of what it holds
+	sb     *superblock // if it holds a filesystem
+	begun  string      // the uuid of a filesystem of which a part was written
+	flaw   Flaw        // of the filesystem
+}
+
 // blockDevice is a disk at a path below /dev.
 type blockDevice struct {
+	*medium
 	path     string
-	serial   string // of the disk, which keeps it where it goes; "" for none
-	number   uint32
+	device   hal.Device
 	sequence uint64
-	holds    string      // as hal.BlockDevice.Type; "" if it is blank
-	uuid     string      // of what it holds
-	sb       *superblock // if it holds a filesystem
-	begun    string      // the uuid of a filesystem of which a part was written
-	flaw     Flaw        // of the filesystem
+	scsi     *scsiDisk // of a disk that an array has; nil of one in the node
 }
 
 const (
@@ -40,9 +47,9 @@ var filesystems = []string{"ext2", "ext3", "ext4", "xfs"}
 // AddBlockDevice gives the node a disk, at a path below /dev, that holds a filesystem, something else (see
 // [hal.BlockDevice]), [Unrecognized], or nothing: "".
 func (w *World) AddBlockDevice(path, holds, uuid string) {
-	w.blocks = append(w.blocks, &blockDevice{path: path})
+	w.blocks = append(w.blocks, &blockDevice{medium: &medium{}, path: path})
 	b := w.blocks[len(w.blocks)-1]
-	w.plugBlock(b, len(w.blocks))
+	w.plugBlock(b, hal.Device{Major: blockMajor, Minor: uint32(len(w.blocks))})
 	b.fill(holds, uuid)
 }
 
@@ -66,17 +73,20 @@ func (w *World) PutDisk(name, holds, uuid string) (path string) {
 	return path
 }
 
-func (b *blockDevice) fill(holds, uuid string) {
-	b.holds, b.uuid, b.sb, b.begun, b.flaw = holds, uuid, nil, "", NoFlaw
+func (b *blockDevice) fill(holds, uuid string) { b.medium.fill(holds, uuid, b.device, b.path) }
+
+// fill has a disk hold something else, as it is seen by a number and at a path.
+func (m *medium) fill(holds, uuid string, device hal.Device, path string) {
+	*m = medium{serial: m.serial, holds: holds, uuid: uuid}
 	if slices.Contains(filesystems, holds) {
-		b.sb = newSuperblock(hal.Device{Major: blockMajor, Minor: b.number}, holds, b.path)
+		m.sb = newSuperblock(device, holds, path)
 		if holds != "xfs" {
-			b.sb.root.attach(lostAndFound, b.sb.newNode(hal.TypeDirectory, 0o700))
+			m.sb.root.attach(lostAndFound, m.sb.newNode(hal.TypeDirectory, 0o700))
 		}
 	}
 }
 
-func (b *blockDevice) hash(h uint64) uint64 {
+func (b *medium) hash(h uint64) uint64 {
 	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial) ^ uint64(b.flaw))
 	if b.sb != nil {
 		h = fold(h ^ hashTree(b.sb.root, h))
@@ -85,11 +95,11 @@ func (b *blockDevice) hash(h uint64) uint64 {
 }
 
 // plugBlock gives a disk its number, and its node.
-func (w *World) plugBlock(b *blockDevice, number int) {
+func (w *World) plugBlock(b *blockDevice, device hal.Device) {
 	w.sequences++
-	b.number, b.sequence = uint32(number), w.sequences
+	b.device, b.sequence = device, w.sequences
 	if b.sb != nil {
-		b.sb.dev.Minor = b.number
+		b.sb.dev = device
 	}
 	slash := strings.LastIndexByte(b.path, '/')
 	dir := w.makeDirs(b.path[:slash])
@@ -98,13 +108,13 @@ func (w *World) plugBlock(b *blockDevice, number int) {
 		k = dir.n.sb.newNode(hal.TypeBlockDevice, 0o660)
 		dir.n.attach(b.path[slash+1:], k)
 	}
-	k.dev = hal.Device{Major: blockMajor, Minor: b.number}
+	k.dev = device
 }
 
 // plugsBlocks is a boot: it finds the disks in another order.
 func (w *World) plugsBlocks() {
 	for i, b := range w.blocks {
-		w.plugBlock(b, 1+(i+int(w.boot.number))%len(w.blocks))
+		w.plugBlock(b, hal.Device{Major: blockMajor, Minor: uint32(1 + (i+int(w.boot.number))%len(w.blocks))})
 	}
 }
 
@@ -115,10 +125,9 @@ func (w *World) SwapBlockDevices(path, other string) bool {
 	if a == nil || b == nil || w.isMounted(a) || w.isMounted(b) {
 		return false
 	}
-	a.serial, a.holds, a.uuid, a.sb, a.begun, a.flaw, b.serial, b.holds, b.uuid, b.sb, b.begun, b.flaw =
-		b.serial, b.holds, b.uuid, b.sb, b.begun, b.flaw, a.serial, a.holds, a.uuid, a.sb, a.begun, a.flaw
+	a.medium, b.medium = b.medium, a.medium
 	for _, d := range []*blockDevice{a, b} {
-		w.plugBlock(d, int(d.number))
+		w.plugBlock(d, d.device)
 		if d.sb != nil {
 			d.sb.source = d.path
 		}
@@ -158,20 +167,19 @@ func (w *World) DiskOn(path string) (disk, uuid string) {
 }
 
 func (w *World) isMounted(b *blockDevice) bool {
+	if b.scsi != nil {
+		return w.mounts.has(b.scsi.conn)
+	}
 	return slices.ContainsFunc(w.mounts.list, func(m *mount) bool { return b.sb != nil && m.root.sb == b.sb })
 }
 
-// blockOf is the disk that a filesystem is on, nil if it is on none.
-func (w *World) blockOf(sb *superblock) *blockDevice {
-	if i := slices.IndexFunc(w.blocks, func(b *blockDevice) bool { return b.sb == sb }); i >= 0 {
-		return w.blocks[i]
-	}
-	return nil
-}
-
 func (w *World) blockNamed(path string) *blockDevice {
-	if i := slices.IndexFunc(w.blocks, func(b *blockDevice) bool { return b.path == path }); i >= 0 {
-		return w.blocks[i]
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+		for _, b := range all {
+			if b.path == path {
+				return b
+			}
+		}
 	}
 	return nil
 }
@@ -185,19 +193,32 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 	case at.n.kind != hal.TypeBlockDevice:
 		return nil, syscall.ENOTBLK
 	}
-	for _, b := range w.blocks {
-		if at.n.dev == (hal.Device{Major: blockMajor, Minor: b.number}) {
-			return b, 0
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+		for _, b := range all {
+			if at.n.dev == b.device {
+				return b, 0
+			}
 		}
 	}
 	return nil, syscall.ENXIO
 }
 
+// reach is blockAt of who reads or writes the disk.
+func (w *World) reach(path string) (*blockDevice, syscall.Errno) {
+	b, errno := w.blockAt(path)
+	if errno == 0 && b.scsi != nil {
+		errno = b.scsi.answers(w)
+	}
+	return b, errno
+}
+
 func (b *blockDevice) is() hal.BlockDevice {
 	is := hal.BlockDevice{
-		Device: hal.Device{Major: blockMajor, Minor: b.number}, Sequence: b.sequence, Size: blockSize,
-		Disk: b.serial,
+		Device: b.device, Sequence: b.sequence, Size: blockSize, Disk: b.serial,
 		Type: b.holds, UUID: b.uuid, IsFilesystem: b.sb != nil, IsBlank: b.holds == "",
+	}
+	if b.scsi != nil {
+		is.Disk, is.Says = strconv.Quote(b.scsi.wwid), b.serial
 	}
 	switch b.holds {
 	case Unrecognized:
@@ -224,7 +245,7 @@ func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 	}
 	var is hal.BlockDevice
 	errno = k.inKernel("probe "+path, func(actor) syscall.Errno {
-		b, errno := h.w.blockAt(path)
+		b, errno := h.w.reach(path)
 		if errno == 0 {
 			is = b.is()
 		}
@@ -268,7 +289,7 @@ func (h hostBlocks) Format(c hal.Call, f hal.NewFilesystem) error {
 
 // format makes a filesystem. With part, it is cut short.
 func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
-	b, errno := w.blockAt(f.Path)
+	b, errno := w.reach(f.Path)
 	if errno != 0 {
 		return errno
 	}
@@ -303,7 +324,7 @@ func isOfPods(n *node) bool { return n.name != lostAndFound }
 
 // lost is what is on a disk that a filesystem with that uuid is made on, but for parts of that filesystem; "" for
 // nothing.
-func (b *blockDevice) lost(uuid string) string {
+func (b *medium) lost(uuid string) string {
 	switch {
 	case b.begun == uuid:
 		return ""

@@ -87,6 +87,8 @@ type call struct {
 	// timedOut: a helper was given up at the deadline; its effect may still come.
 	timedOut bool
 	dies     func(actor) // what its helper has made when it dies before its end; nil for nothing
+	// most is how long a call that hangs takes, if that is shorter than HangMost.
+	most time.Duration
 }
 
 // enter begins a call on the current task: it draws what will happen to it and parks for the way there.

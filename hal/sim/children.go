@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"syscall"
@@ -59,7 +60,8 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 	}
 	w.children = append(w.children, c)
 	if k.fault == Hang {
-		w.sched.at(w.sched.now.Add(w.time(siteHang, what, HangLeast, HangMost)), k.subject.hash, nil, w.goesOn(c))
+		most := cmp.Or(k.most, HangMost)
+		w.sched.at(w.sched.now.Add(w.time(siteHang, what, HangLeast, most)), k.subject.hash, nil, w.goesOn(c))
 	} else {
 		w.hangsOn(c)
 	}

@@ -309,11 +309,18 @@ func useTheRest(w *sim.World) {
 	}
 	if _, there := w.Exists("/dev/disk"); !there {
 		w.AddBlockDevice("/dev/disk", "ext4", "")
+		w.AddTarget("iqn.2026-01.example:t", "10.0.0.1:3260")
+		w.AddSANDisk("naa.1", "", "")
+		w.MapLUN("iqn.2026-01.example:t", 0, "naa.1")
 	}
 	w.MakeDir(root + "/disk")
 	h := w.Host()
 	w.Go(func() {
 		_ = h.Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "ext4", Source: "/dev/disk", Target: root + "/disk"})
+		_ = h.ISCSI.Login(hal.Call{}, hal.ISCSILogin{ISCSIRecord: hal.ISCSIRecord{
+			Target: "iqn.2026-01.example:t", Portal: "10.0.0.1:3260", Interface: hal.OwnInterface,
+		}})
+		_ = h.SCSI.Scan(hal.Call{}, hal.SCSIAddress{Host: 2})
 		_ = h.Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "nfs", Source: "s:/x", Target: root})
 		_ = h.HostPaths.Make(hal.Call{}, "/mnt/a/b", hal.TypeDirectory)
 		w.InstallFlex("example.com/fs", "polite")

@@ -77,6 +77,14 @@ const (
 	EffectDriven
 	// EffectLimited: the directory at Path got a project, or its limit.
 	EffectLimited
+	// EffectLoggedIn: the node has a session with the target Volume at the portal Path, by the interface Text.
+	EffectLoggedIn
+	// EffectLoggedOut: it has that no more.
+	EffectLoggedOut
+	// EffectDiskFound: the disk Volume of an array is at Path.
+	EffectDiskFound
+	// EffectDiskRemoved: it is there no more.
+	EffectDiskRemoved
 )
 
 var effectNames = [...]string{
@@ -85,7 +93,8 @@ var effectNames = [...]string{
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
-	"formatted", "checked", "given", "driven", "limited",
+	"formatted", "checked", "given", "driven", "limited", "logged in", "logged out",
+	"disk found", "disk removed",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.

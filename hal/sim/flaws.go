@@ -77,7 +77,7 @@ func (h hostBlocks) Check(c hal.Call, f hal.FilesystemCheck) (hal.Checked, error
 
 // check checks a filesystem. With part, it is cut short, and mends nothing to its end.
 func (w *World) check(by actor, f hal.FilesystemCheck, part bool) (hal.Checked, syscall.Errno) {
-	b, errno := w.blockAt(f.Path)
+	b, errno := w.reach(f.Path)
 	if errno != 0 {
 		return hal.Checked{}, errno
 	}
@@ -154,10 +154,10 @@ func (w *World) FlawOf(path string) Flaw {
 }
 
 // isChecked: a check says something of what the disk holds.
-func (b *blockDevice) isChecked() bool { return slices.Contains(checked, b.holds) }
+func (b *medium) isChecked() bool { return slices.Contains(checked, b.holds) }
 
 // whyNotMount is why the kernel mounts no filesystem with such a flaw.
-func (b *blockDevice) whyNotMount() syscall.Errno {
+func (b *medium) whyNotMount() syscall.Errno {
 	if !b.isChecked() && b.flaw >= Mendable {
 		return syscall.EUCLEAN
 	}
@@ -165,7 +165,7 @@ func (b *blockDevice) whyNotMount() syscall.Errno {
 }
 
 // replays is the kernel that mounts a filesystem.
-func (b *blockDevice) replays() {
+func (b *medium) replays() {
 	if b.flaw == Dirty && b.holds != "ext2" {
 		b.flaw = NoFlaw
 	}
@@ -190,13 +190,15 @@ func (w *World) damages(b *blockDevice, at *site) {
 
 // cutsDisks is what a loss of power makes of the filesystems that were mounted to be written to.
 func (w *World) cutsDisks() {
-	for _, b := range w.blocks {
-		if !w.isMounted(b) || b.sb.readOnly {
-			continue
-		}
-		b.flaw = cmp.Or(b.flaw, Dirty)
-		if w.happens(DiskDamaged, siteDamaged, b.path) {
-			w.damages(b, siteDamaged)
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+		for _, b := range all {
+			if !w.isMounted(b) || b.sb == nil || b.sb.readOnly {
+				continue
+			}
+			b.flaw = cmp.Or(b.flaw, Dirty)
+			if w.happens(DiskDamaged, siteDamaged, b.path) {
+				w.damages(b, siteDamaged)
+			}
 		}
 	}
 }

@@ -23,6 +23,8 @@ func (w *World) hostOf(inc *incarnation) hal.Host {
 		HostPaths: hostPaths{h}, Images: hostImages{h}, Flex: hostFlex{h}, Repositories: hostRepositories{h},
 		Quotas:   hostQuotas{h},
 		Blocks:   hostBlocks{h},
+		ISCSI:    hostISCSI{h},
+		SCSI:     hostSCSI{h},
 		Children: hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
 		CSIIdentity: hostIdentity{h},
 		CSINode:     hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Tokens: hostTokens{h},

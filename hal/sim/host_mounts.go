@@ -182,7 +182,7 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	sb, errno := t.w.fs.superblockFor(m)
+	sb, b, errno := t.w.fs.superblockFor(m)
 	if errno != 0 {
 		return errno
 	}
@@ -192,8 +192,11 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 	case to.n.gone:
 		return syscall.ENOENT
 	}
+	if b != nil && b.scsi != nil {
+		made.conn = b.scsi.conn
+	}
 	t.place(by, to, made)
-	if b := t.w.blockOf(sb); b != nil && !sb.readOnly {
+	if b != nil && !sb.readOnly {
 		t.w.wearsDisk(b, made.path)
 	}
 	return 0
@@ -209,13 +212,13 @@ func (sb *superblock) isMountedAs(m hal.NewMount) bool {
 	return sb.fsType == m.FSType && sb.readOnly == slices.Contains(m.Flags, "ro")
 }
 
-// superblockFor returns the filesystem that a mount(2) would attach.
-func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) {
+// superblockFor returns the filesystem that a mount(2) would attach, and the disk that it is on, nil if it is on none.
+func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, *blockDevice, syscall.Errno) {
 	switch m.FSType {
 	case "tmpfs", "ramfs", "hugetlbfs":
 		for _, o := range m.Options {
 			if m.FSType == "tmpfs" && !tmpfsOption(o) || m.FSType == "hugetlbfs" && !hugetlbfsOption(o) {
-				return nil, syscall.EINVAL
+				return nil, nil, syscall.EINVAL
 			}
 		}
 		sb := newSuperblock(f.anonymous(), m.FSType, cmp.Or(m.Source, "none")) // as proc_pid_mountinfo(5) shows it
@@ -239,34 +242,39 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 				sb.root.gid = id
 			}
 		}
-		return sb, 0
+		return sb, nil, 0
 	case "ext2", "ext3", "ext4", "xfs":
-		switch b, errno := f.w.blockAt(m.Source); {
+		switch b, errno := f.w.reach(m.Source); {
+		case errno == hangs, errno == syscall.EIO:
+			return nil, nil, errno
 		case errno == 0 && f.w.isMounted(b) && !b.sb.isMountedAs(m):
-			return nil, syscall.EBUSY
+			return nil, nil, syscall.EBUSY
 		case errno == 0 && b.sb == nil, errno == 0 && !slices.Contains(mountedBy[b.holds], m.FSType):
-			return nil, syscall.EINVAL
+			return nil, nil, syscall.EINVAL
 		case errno == 0 && b.whyNotMount() != 0:
-			return nil, b.whyNotMount()
+			return nil, nil, b.whyNotMount()
 		case errno == 0:
 			b.replays()
 			b.sb.fsType, b.sb.readOnly = m.FSType, slices.Contains(m.Flags, "ro")
-			return b.sb, 0
+			if b.scsi != nil {
+				b.scsi.isMounted(f.w, b, m.FSType)
+			}
+			return b.sb, b, 0
 		}
 		for _, sb := range f.devices {
 			if sb.source == m.Source {
 				if sb.fsType != m.FSType {
-					return nil, syscall.EINVAL
+					return nil, nil, syscall.EINVAL
 				}
-				return sb, 0
+				return sb, nil, 0
 			}
 		}
 		if strings.HasPrefix(m.Source, "/") {
-			return nil, syscall.ENOENT
+			return nil, nil, syscall.ENOENT
 		}
-		return nil, syscall.ENOTBLK
+		return nil, nil, syscall.ENOTBLK
 	}
-	return nil, syscall.ENODEV
+	return nil, nil, syscall.ENODEV
 }
 
 // OptionsAt is what the filesystem in memory that is mounted at a path was mounted with, nil if none is.

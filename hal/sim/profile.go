@@ -154,6 +154,10 @@ const (
 	DriverGarbles
 	// DiskDamaged: the filesystem of a disk gets errors, as the power fails or by itself.
 	DiskDamaged
+	// PortalDown: a portal of the storage network answers nobody for up to minutes.
+	PortalDown
+	// DiskLate: a disk of an array appears late.
+	DiskLate
 
 	numFaults
 )
@@ -171,6 +175,7 @@ var faultNames = [numFaults]string{
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
 	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared", "driver acts untold",
 	"disk fails", "notice vague", "driver lies", "mounts elsewhere", "driver garbles", "disk damaged",
+	"portal down", "disk late",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -210,7 +215,7 @@ var uniform = [numFaults]uint32{
 	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000,
 	DriverActsUntold: 3000,
 	DiskFails:        1500, NoticeVague: 8000, DriverLies: 2000, MountsElsewhere: 1500, DriverGarbles: 1500,
-	DiskDamaged: 5000,
+	DiskDamaged: 5000, PortalDown: 8000, DiskLate: 8000,
 }
 
 // Uniform has every fault at its usual rate.

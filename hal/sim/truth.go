@@ -419,6 +419,7 @@ func (w *World) Hash() uint64 {
 	for _, b := range w.blocks {
 		h = b.hash(h)
 	}
+	h = w.hashFabric(h)
 	for _, m := range w.mounts.list {
 		h = fold(h ^ uint64(m.id) ^ hashString(m.path) ^ hashString(m.root.path())<<1)
 	}

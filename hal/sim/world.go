@@ -74,12 +74,13 @@ type World struct {
 	flex         []*flexDriver
 	repositories map[string]*repository
 	blocks       []*blockDevice // disks of the node, in order of their numbers at first
-	lacksFsck    bool           // the node has no program that checks their filesystems
-	sequences    uint64         // of disks so far
-	isLooking    bool           // somebody looks who waits for no server
-	hungAt       *share         // for which the system call waits that has just answered hangs
-	borrowed     [][]byte
-	slabs        slabs
+	fabric
+	lacksFsck bool   // the node has no program that checks their filesystems
+	sequences uint64 // of disks so far
+	isLooking bool   // somebody looks who waits for no server
+	hungAt    *share // for which the system call waits that has just answered hangs
+	borrowed  [][]byte
+	slabs     slabs
 }
 
 // boot is one boot of the node.
@@ -159,6 +160,7 @@ func (w *World) bootNode() {
 	w.makeDirs(w.base)
 	w.makeDevices()
 	w.plugsBlocks()
+	w.bootsInitiator()
 	w.bootsFlex()
 	w.event("node.booted", string(w.boot.id))
 }
