@@ -79,10 +79,9 @@ func (o *objects) keepApart(uid core.PodUID, volumes []populator.Volume) (refs [
 			if other, why := o.conflict(uid, r); other != "" {
 				v.Problem = &plugin.Problem{
 					Field: "spec.volumes[" + v.Name + "]",
-					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another "+
-						"pod on this node uses, "+
-						"with another %s; give both the same options, or stop the pod that uses the other",
-						plugin.PVOf(r.Want), r.Volume, other, why),
+					Message: fmt.Sprintf("%s names the volume %s, and so does %s, which another pod on this node uses, with "+
+						"another %s; give both the same options, or stop the pod that uses the other",
+						plugin.OwnerOf(r.Want), r.Volume, other, why),
 				}
 				v.Rungs = nil
 				refs = append(refs, sharingRef(r.Key), volumeRef)
@@ -185,7 +184,7 @@ func isOpen(ref populator.Ref) bool {
 
 const refRung populator.RefKind = "rung"
 
-// conflict returns the PersistentVolume of another pod that wants the rung made differently, and in which parameter
+// conflict returns the volume of another pod that wants the rung made differently, and in which parameter
 // they differ.
 func (o *objects) conflict(uid core.PodUID, r *core.Rung) (string, string) {
 	for _, s := range o.sharing[r.Key] {
@@ -208,11 +207,10 @@ func (o *objects) conflict(uid core.PodUID, r *core.Rung) (string, string) {
 	return other, name
 }
 
-// apart returns the PersistentVolume that a rung is made for, and in which parameter another PersistentVolume wants it
-// made differently.
+// apart returns the volume that a rung is made for, and in which parameter another volume wants it made differently.
 func apart(made, want []core.Param) (string, string) {
-	volume := plugin.PVOf(made)
-	if volume == "" || volume == plugin.PVOf(want) {
+	volume := plugin.OwnerOf(made)
+	if volume == "" || volume == plugin.OwnerOf(want) {
 		return "", ""
 	}
 	return volume, differing(made, want)

@@ -179,7 +179,7 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State)
 	require.Equal(t, engine.Blocked, s.Pods[1].State)
 	require.Contains(t, s.Pods[1].Volumes[0].Why,
-		"PersistentVolume pv-b names the volume csi.example.com^a, and so does pv-a")
+		"PersistentVolume pv-b names the volume csi.example.com^a, and so does PersistentVolume pv-a")
 
 	b.w.Cluster.Delete(pod("first", "a"))
 	b.run(5 * time.Minute)

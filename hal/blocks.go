@@ -57,6 +57,7 @@ func (b BlockDevice) Is() string {
 type NewFilesystem struct {
 	Path   string
 	Device string // that Path leads to: see [BlockDevice.Is]
+	Says   string // the WWID that the device answers with: see [BlockDevice]; "" for any
 	FSType string // "ext2", "ext3", "ext4" or "xfs"
 	UUID   string // of the filesystem, in lower case
 	// MayHaveBegun: an earlier Format, with the same UUID, of the same disk, which was blank before, may have left a
@@ -69,6 +70,7 @@ type NewFilesystem struct {
 type FilesystemCheck struct {
 	Path   string
 	Device string // that Path leads to: see [BlockDevice.Is]
+	Says   string // the WWID that the device answers with: see [BlockDevice]; "" for any
 	FSType string // "ext2", "ext3", "ext4" or "xfs"
 	UUID   string // of the filesystem, in lower case
 }

@@ -15,7 +15,9 @@ const (
 	ParamReadOnly = "readOnly" // "true" or ""
 	// ParamSpec is the volume's spec name: the PersistentVolume's, or of an inline volume the pod's name for it.
 	ParamSpec = "spec"
-	ParamPV   = "pv"   // the PersistentVolume's name
+	ParamPV   = "pv" // the PersistentVolume's name
+	// ParamOf says whose volume it is, for people, of what pods share and no PersistentVolume names.
+	ParamOf   = "of"
 	ParamNode = "node" // the node's name
 	// ParamPod is namespace/name of the pod whose own the rung is, for tokens, and for people who find it in the journal
 	// after a restart.
@@ -53,6 +55,14 @@ func SpecOf(made []core.Param) string { return core.Value(made, ParamSpec) }
 
 // PVOf is the name of the PersistentVolume that a rung is of, "" if it is of none.
 func PVOf(made []core.Param) string { return core.Value(made, ParamPV) }
+
+// OwnerOf is the volume that a rung which pods share is made for, for people; "" if nothing says.
+func OwnerOf(made []core.Param) string {
+	if pv := PVOf(made); pv != "" {
+		return "PersistentVolume " + pv
+	}
+	return core.Value(made, ParamOf)
+}
 
 // NodeOf returns the name of the node that a rung with these parameters was made for; "" if they do not say.
 func NodeOf(made []core.Param) string { return core.Value(made, ParamNode) }

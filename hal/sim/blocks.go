@@ -300,7 +300,7 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 		return syscall.EOPNOTSUPP
 	case w.isMounted(b), b.holds == HeldByDevice:
 		return syscall.EBUSY
-	case is.Is() != f.Device:
+	case is.Is() != f.Device, f.Says != "" && is.Says != f.Says:
 		return syscall.ENODEV
 	case !is.IsBlank && !isBegun:
 		return syscall.EEXIST

@@ -88,7 +88,7 @@ func (w *World) check(by actor, f hal.FilesystemCheck, part bool) (hal.Checked, 
 		e.Outcome = hal.NotDone
 		w.tell(by, e)
 		return hal.Checked{}, syscall.EBUSY
-	case is.Is() != f.Device, !slices.Contains(checked, b.holds), b.uuid != f.UUID:
+	case is.Is() != f.Device, f.Says != "" && is.Says != f.Says, !slices.Contains(checked, b.holds), b.uuid != f.UUID:
 		return hal.Checked{}, syscall.ENODEV
 	case b.flaw != NoFlaw && w.lacksFsck:
 		return hal.Checked{Unchecked: noFsck}, 0

@@ -90,8 +90,9 @@ func (h hostISCSI) Login(c hal.Call, l hal.ISCSILogin) error {
 			return 0
 		}
 		at := w.portalAt(l.Portal).server
+		_, has := hal.SessionOf(w.ISCSISessions(), l.ISCSIRecord)
 		switch {
-		case !at.isSilent:
+		case has, !at.isSilent:
 			return w.login(by, l)
 		case w.sched.now >= until:
 			return syscall.ETIMEDOUT

@@ -13,11 +13,11 @@ var locals = []Mutant{
 		}`,
 	},
 	{
-		"a local volume is any directory that is there", "S28, K:G95", "engine/plugin/local.work.find",
+		"a local volume is any directory that is there", "S28, K:G95", "engine/plugin/disk.work.find",
 		`was != "" && was != is {`, `was != "" && was == is+"?" {`,
 	},
 	{
-		"which directory a pod was given is not kept", "S28, K:G95", "engine/plugin/local.work.up",
+		"which directory a pod was given is not kept", "S28, K:G95", "engine/plugin/disk.work.up",
 		"{Name: factIs, Value: is}", `{Name: factIs, Value: is[:0]}`,
 	},
 	{
@@ -25,11 +25,11 @@ var locals = []Mutant{
 		"r.Pins && !slices.Equal(facts, r.facts)", "r.Pins && r.Pod == \"\" && !slices.Equal(facts, r.facts)",
 	},
 	{
-		"the directory of a local volume is made", "K:G95", "engine/plugin/local.work.find",
+		"the directory of a local volume is made", "K:G95", "engine/plugin/disk.work.find",
 		"case !found.Exists:", "case !found.Exists && w.h.HostPaths.Make(w.c, w.source, hal.TypeDirectory) != nil:",
 	},
 	{
-		"a local volume is always writable", "S21", "engine/plugin/local.work.flags",
+		"a local volume is always writable", "S21", "engine/plugin/disk.work.flags",
 		`return strings.Split(all, ",")`, `return strings.Split(all, ",")[:0]`,
 	},
 	{
@@ -41,11 +41,11 @@ var locals = []Mutant{
 		"flags = append(flags, option)", "flags = append(flags, option)[:len(flags)]",
 	},
 	{
-		"a local volume may lead anywhere", "S34", "engine/plugin/local.work.find",
+		"a local volume may lead anywhere", "S34", "engine/plugin/disk.work.find",
 		`plugin.OwnedBelow(found.Below)`, `plugin.OwnedBelow(found.Below[:0])`,
 	},
 	{
-		"a local volume is bound without a look where it leads", "L2", "engine/plugin/local.setUp",
+		"a local volume is bound without a look where it leads", "L2", "engine/plugin/disk.setUpBind",
 		"Source: found.Path,", "Source: w.source,",
 	},
 	{
@@ -58,23 +58,23 @@ var locals = []Mutant{
 		`Found: rung, Bad: func(string) string { return "is bad" }`,
 	},
 	{
-		"a local volume that no record tells of is another's", "S15, L1", "engine/plugin/local.work.owns",
+		"a local volume that no record tells of is another's", "S15, L1", "engine/plugin/disk.work.owns",
 		`case w.o.Fingerprint == "" && !w.o.First && mounts == 1:`,
 		`case w.o.Fingerprint == "" && !w.o.First && mounts == 1 && w.source != "":`,
 	},
 	{
-		"any mount at the place of a local volume is its own", "S1", "engine/plugin/local.work.owns",
+		"any mount at the place of a local volume is its own", "S1", "engine/plugin/disk.work.owns",
 		`case w.source == "":
 			return false, nil`,
 		`case mounts > 0:
 			return true, nil`,
 	},
 	{
-		"a mount over a local volume is taken for it", "S14", "engine/plugin/local.setUp",
+		"a mount over a local volume is taken for it", "S14", "engine/plugin/disk.setUpBind",
 		"case mounted && !w.isAsked(top, found):", `case mounted && w.source == "":`,
 	},
 	{
-		"what was bound to a directory that is another one by now stays", "L2", "engine/plugin/local.setUp",
+		"what was bound to a directory that is another one by now stays", "L2", "engine/plugin/disk.setUpBind",
 		"r.Blocked, r.UndoFirst = false, true", "r.Blocked, r.UndoFirst = true, false",
 	},
 	{
@@ -87,35 +87,35 @@ var locals = []Mutant{
 		"if err := error(nil); err != nil {",
 	},
 	{
-		"a disk that is not blank is formatted", "S2", "engine/plugin/local.work.holds",
+		"a disk that is not blank is formatted", "S2", "engine/plugin/disk.Holds",
 		"case is.IsBlank:", "case is.IsBlank, is.UUID == \"\":",
 	},
 	{
-		"a disk that holds another filesystem is taken for the volume's", "S28, S10", "engine/plugin/local.work.holds",
+		"a disk that holds another filesystem is taken for the volume's", "S28, S10", "engine/plugin/disk.Holds",
 		`was != "" && was != is.UUID && (`, `was == is.UUID+"?" && (`,
 	},
 	{
-		"a filesystem that was begun is not made again", "L2", "engine/plugin/local.work.format",
+		"a filesystem that was begun is not made again", "L2", "engine/plugin/disk.work.format",
 		"MayHaveBegun: !w.o.First", "MayHaveBegun: w.o.First",
 	},
 	{
-		"a filesystem that was made by half is refused", "L2", "engine/plugin/local.work.holds",
-		`case was == blank && had != "" &&`, `case was == blank && had == "" &&`,
+		"a filesystem that was made by half is refused", "L2", "engine/plugin/disk.Holds",
+		`case was == Blank && had != "" &&`, `case was == Blank && had == "" &&`,
 	},
 	{
-		"a blank disk is any disk that is there later", "S2, laws 8.2", "engine/plugin/local.work.holds",
-		`had != "" && had == w.disk(is):`, `had != w.disk(is)+"?":`,
+		"a blank disk is any disk that is there later", "S2, laws 8.2", "engine/plugin/disk.Holds",
+		`had != "" && had == disk:`, `had != disk+"?":`,
 	},
 	{
-		"a number names a disk in each boot", "S2, laws 8.2", "engine/plugin/local.work.disk",
-		"is.Is(), is.Size, w.h.Runtime.BootID())", `is.Device, is.Size, "")`,
+		"a number names a disk in each boot", "S2, laws 8.2", "engine/plugin/local.diskOf",
+		"is.Is(), is.Size, h.Runtime.BootID())", `is.Device, is.Size, "")`,
 	},
 	{
-		"a disk that was used is formatted once it reads blank", "S10", "engine/plugin/local.work.format",
+		"a disk that was used is formatted once it reads blank", "S10", "engine/plugin/disk.work.format",
 		`had != ""`, `had == "?"`,
 	},
 	{
-		"a disk is not looked at once it is mounted", "S10, S28", "engine/plugin/local.work.isOn",
+		"a disk is not looked at once it is mounted", "S10, S28", "engine/plugin/disk.work.isOn",
 		"is.Is() == device && is.Device == m.Device && is.UUID == holds", `is.Is() != "" && holds != "" && device != ""`,
 	},
 	{
@@ -123,25 +123,25 @@ var locals = []Mutant{
 		"h.Blocks.Probe(",
 	},
 	{
-		"a disk that may be back is not looked at again", "L2", "engine/plugin/local.work.format",
+		"a disk that may be back is not looked at again", "L2", "engine/plugin/disk.work.format",
 		"r.BelowUnknown = true", `r.BelowUnknown = had == ""`,
 	},
 	{
-		"a filesystem is mounted without a check", "S36, laws 8.5", "engine/plugin/local.work.prepare",
+		"a filesystem is mounted without a check", "S36, laws 8.5", "engine/plugin/disk.work.prepare",
 		"return w.check(device, holds)", "return core.Result{}, true",
 	},
 	{
-		"a filesystem is checked that nobody may write to", "K:G116", "engine/plugin/local.work.prepare",
+		"a filesystem is checked that nobody may write to", "K:G116", "engine/plugin/disk.work.prepare",
 		"case w.isReadOnly():", "case w.isReadOnly() && device == \"\":",
 	},
 	{
-		"a filesystem with errors is mounted all the same", "S36, laws 8.5", "engine/plugin/local.work.check",
+		"a filesystem with errors is mounted all the same", "S36, laws 8.5", "engine/plugin/disk.work.check",
 		`r := op.Failed(err)
 		r.Reason = w.needsMending(err)
 		return r, false`, "return core.Result{Reason: w.needsMending(err)}, true",
 	},
 	{
-		"a filesystem with errors is made again", "S2, S10, laws 8.5", "engine/plugin/local.work.check",
+		"a filesystem with errors is made again", "S2, S10, laws 8.5", "engine/plugin/disk.work.check",
 		`r := op.Failed(err)
 		r.Reason = w.needsMending(err)
 		return r, false`,
@@ -150,15 +150,15 @@ var locals = []Mutant{
 		}`,
 	},
 	{
-		"a check without a known end is taken for done", "S36, laws 3.1", "engine/plugin/local.work.check",
+		"a check without a known end is taken for done", "S36, laws 3.1", "engine/plugin/disk.work.check",
 		"case err != nil:", "case err != nil && hal.OutcomeOf(err) != hal.Unknown:",
 	},
 	{
-		"a mounted filesystem is checked", "S36, laws 8.5", "engine/plugin/local.setUpMount",
+		"a mounted filesystem is checked", "S36, laws 8.5", "engine/plugin/disk.setUpMount",
 		"seen, err := op.Inspect(h, w.c, w.path)", "_, _ = w.check(device, holds)\n\tseen, err := op.Inspect(h, w.c, w.path)",
 	},
 	{
-		"a check is of any filesystem that is there by now", "S36, laws 8.3", "engine/plugin/local.work.check",
+		"a check is of any filesystem that is there by now", "S36, laws 8.3", "engine/plugin/disk.work.check",
 		"is, err := w.h.Blocks.Check(",
 		`if now, failed := w.h.Blocks.Probe(w.c, w.source); failed == nil {
 			device, holds = now.Is(), now.UUID
@@ -166,32 +166,32 @@ var locals = []Mutant{
 		is, err := w.h.Blocks.Check(`,
 	},
 	{
-		"a disk that is another one by its check is not looked at again", "L2", "engine/plugin/local.work.check",
+		"a disk that is another one by its check is not looked at again", "L2", "engine/plugin/disk.work.check",
 		"r.BelowUnknown = hal.Is(err, syscall.ENODEV)", "r.BelowUnknown = hal.Is(err, syscall.ENOTTY)",
 	},
 	{
-		"a node without e2fsck mounts no filesystem that is not clean", "L2, K:G116", "engine/plugin/local.work.check",
+		"a node without e2fsck mounts no filesystem that is not clean", "L2, K:G116", "engine/plugin/disk.work.check",
 		`case is.Unchecked != "":`,
 		`case is.Unchecked != "" && device != "":
 		return op.NotDone(is.Unchecked), false
 	case is.Unchecked != "":`,
 	},
 	{
-		"a disk that somebody else has mounted is not mounted", "L2", "engine/plugin/local.work.check",
+		"a disk that somebody else has mounted is not mounted", "L2", "engine/plugin/disk.work.check",
 		"case hal.Is(err, syscall.EBUSY):", "case hal.Is(err, syscall.ENOTTY):",
 	},
 	{
 		"the kernel mounts no filesystem with errors, and nobody says what to do", "L12",
-		"engine/plugin/local.work.notMounted",
+		"engine/plugin/disk.work.notMounted",
 		"if hal.Is(err, syscall.EUCLEAN) {", "if hal.Is(err, syscall.ENOTTY) {",
 	},
 	{
-		"nobody hears what a check has found", "K:G116", "engine/plugin/local.setUpMount",
+		"nobody hears what a check has found", "K:G116", "engine/plugin/disk.setUpMount",
 		"up.Reason = r.Reason", "up.Reason = r.Reason[:0]",
 	},
 	{
 		"each attempt to mount a filesystem with errors has the disk looked at", "L7, laws 2.5",
-		"engine/plugin/local.work.check",
+		"engine/plugin/disk.work.check",
 		`r.Reason = w.needsMending(err)`, `r.Reason, r.BelowUnknown = w.needsMending(err), true`,
 	},
 }

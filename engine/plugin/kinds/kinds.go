@@ -16,6 +16,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/gitrepo"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/engine/plugin/image"
+	"github.com/volnode/volnode/engine/plugin/iscsi"
 	"github.com/volnode/volnode/engine/plugin/local"
 	"github.com/volnode/volnode/engine/plugin/nfs"
 	"github.com/volnode/volnode/engine/plugin/projected"
@@ -29,7 +30,8 @@ type Table []plugin.Source
 func All() Table {
 	all := append(
 		Table{
-			csi.Source(), emptydir.Source(), gitrepo.Source(), hostpath.Source(), image.Source(), local.Source(), nfs.Source(),
+			csi.Source(), emptydir.Source(), gitrepo.Source(), hostpath.Source(), image.Source(), iscsi.Source(),
+			local.Source(), nfs.Source(),
 		}, projected.Sources()...)
 	return append(all, flex.Source())
 }

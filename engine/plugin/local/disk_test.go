@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/engine/plugin/plugintest"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -37,7 +38,7 @@ func ladder(t *testing.T, n *plugintest.Node, v plugin.Volume) (ops []core.Op, l
 	require.Len(t, rungs, 3)
 	var below []core.Foundation
 	setUps := map[core.Kind]func(*hal.Host, core.Op) core.Result{
-		KindDevice: setUpDevice, KindMount: setUpMount, Kind: setUp,
+		KindDevice: setUpDevice, KindMount: mount.SetUp, Kind: bind.SetUp,
 	}
 	for i := 2; i >= 0; i-- {
 		r := rungs[i]
@@ -61,16 +62,16 @@ func TestABlankDiskIsFormattedAndMounted(t *testing.T) {
 	holds, uuid := n.World.BlockDeviceHolds(dev)
 	require.Equal(t, "ext4", holds)
 	require.Regexp(t, regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`), uuid)
-	require.Equal(t, uuid, core.FactOf(ops[1].Facts, factHolds))
+	require.Equal(t, uuid, core.FactOf(ops[1].Facts, disk.FactHolds))
 	require.Contains(t, n.World.MountsAt(mounted)[0].Options, "noexec")
 	require.Equal(t, n.World.MountsAt(mounted)[0].Device, n.World.MountsAt(at)[0].Device)
 	require.Equal(t, ops[0].Fingerprint, inspectDevice(n.HAL(), ops[0]).Fingerprint)
 
 	again := ops[1]
 	again.Verb, again.Fingerprint = core.SetUp, ""
-	require.Equal(t, hal.Done, setUpMount(n.HAL(), again).Outcome, "what is mounted is found")
-	require.Equal(t, hal.Done, tearDown(n.HAL(), ops[2]).Outcome)
-	require.Equal(t, hal.Done, tearDownMount(n.HAL(), ops[1]).Outcome)
+	require.Equal(t, hal.Done, mount.SetUp(n.HAL(), again).Outcome, "what is mounted is found")
+	require.Equal(t, hal.Done, bind.TearDown(n.HAL(), ops[2]).Outcome)
+	require.Equal(t, hal.Done, mount.TearDown(n.HAL(), ops[1]).Outcome)
 	require.Equal(t, hal.Done, tearDownDevice(n.HAL(), ops[0]).Outcome)
 	_, there := n.World.Exists("/r/pods/u1")
 	require.False(t, there)
@@ -82,7 +83,7 @@ func TestABlankDiskIsFormattedAndMounted(t *testing.T) {
 
 func TestWhatADiskHoldsStays(t *testing.T) {
 	for holds, why := range map[string]string{
-		"xfs":            "it holds xfs, and spec.local.fsType is ext4",
+		"xfs":            "it holds xfs, and fsType is ext4",
 		"LVM2_member":    "it holds LVM2_member; volnode changes nothing on it",
 		sim.Unrecognized: "nobody knows what it holds, and it is not blank",
 	} {
@@ -98,7 +99,7 @@ func TestWhatADiskHoldsStays(t *testing.T) {
 	n.World.AddBlockDevice(dev, "ext4", other)
 	ops, r := ladder(t, n, diskVolume("ro"))
 	require.Equal(t, hal.Done, r.Outcome, r.Reason)
-	require.Equal(t, other, core.FactOf(ops[0].Facts, factHolds))
+	require.Equal(t, other, core.FactOf(ops[0].Facts, disk.FactHolds))
 	require.True(t, n.World.MountsAt(at)[0].ReadOnly)
 }
 
@@ -107,32 +108,32 @@ func TestAVolumeHasOneDisk(t *testing.T) {
 	const ours, named, notThis = "0", "a WWID", "nothing proves that it is this one"
 	for name, c := range map[string]struct{ disk, had, holds, uuid, is, why string }{
 		"its filesystem":                  {named, other, "ext4", other, other, ""},
-		"the one that was made on it":     {named, blank, "ext4", ours, ours, ""},
-		"nothing yet":                     {named, blank, "", "", blank, ""},
-		"a part of what is made on it":    {named, blank, sim.Unrecognized, "", blank, ""},
+		"the one that was made on it":     {named, disk.Blank, "ext4", ours, ours, ""},
+		"nothing yet":                     {named, disk.Blank, "", "", disk.Blank, ""},
+		"a part of what is made on it":    {named, disk.Blank, sim.Unrecognized, "", disk.Blank, ""},
 		"another one":                     {named, other, "ext4", ours, "", "and the disk of the volume had " + other},
-		"another one than it would have":  {named, blank, "ext4", other, "", "and the disk of the volume was blank"},
+		"another one than it would have":  {named, disk.Blank, "ext4", other, "", "and the disk of the volume was blank"},
 		"nothing any more":                {named, other, "", "", "", "it holds no filesystem, and the volume had " + other},
 		"what nobody knows, and it had":   {named, other, sim.Unrecognized, "", "", "it holds no filesystem"},
 		"something else than it had":      {named, other, "LVM2_member", "", "", "it holds LVM2_member"},
-		"something else since it was new": {named, blank, "gpt", "", "", "it holds gpt"},
-		"a part of it on another disk":    {"another WWID", blank, sim.Unrecognized, "", "", notThis},
-		"a part of it on a nameless disk": {"", blank, sim.Unrecognized, "", "", notThis},
-		"nothing yet, on another one":     {"another WWID", blank, "", "", blank, ""},
+		"something else since it was new": {named, disk.Blank, "gpt", "", "", "it holds gpt"},
+		"a part of it on another disk":    {"another WWID", disk.Blank, sim.Unrecognized, "", "", notThis},
+		"a part of it on a nameless disk": {"", disk.Blank, sim.Unrecognized, "", "", notThis},
+		"nothing yet, on another one":     {"another WWID", disk.Blank, "", "", disk.Blank, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, v := plugintest.New(), diskVolume()
+			n := plugintest.New()
+			rungs, p := Ladder(nil, diskVolume())
+			require.Nil(t, p)
 			uuid := c.uuid
 			if uuid == ours {
-				uuid = uuidOf(v.PV)
+				uuid = core.Value(rungs[2].Want, disk.ParamUUID)
 			}
 			n.World.AddBlockDevice(dev, c.holds, uuid)
 			n.World.NameBlockDevice(dev, c.disk)
-			rungs, p := Ladder(nil, v)
-			require.Nil(t, p)
 			r := setUpDevice(n.HAL(), core.Op{
 				Kind: KindDevice, Params: rungs[2].Want,
-				Facts: []core.Fact{{Name: factDisk, Value: named + " of 1073741824 bytes"}, {Name: factHolds, Value: c.had}},
+				Facts: []core.Fact{{Name: disk.FactDisk, Value: named + " of 1073741824 bytes"}, {Name: disk.FactHolds, Value: c.had}},
 			})
 			if c.why != "" {
 				require.Equal(t, hal.NotDone, r.Outcome)
@@ -143,7 +144,7 @@ func TestAVolumeHasOneDisk(t *testing.T) {
 			if c.is == ours {
 				c.is = uuid
 			}
-			require.Equal(t, c.is, core.FactOf(r.Facts, factHolds))
+			require.Equal(t, c.is, core.FactOf(r.Facts, disk.FactHolds))
 		})
 	}
 }
@@ -182,17 +183,17 @@ func TestAFilesystemIsCheckedBeforeItIsMounted(t *testing.T) {
 			require.Equal(t, hal.Done, r.Outcome, r.Reason)
 			require.Equal(t, c.left, n.World.FlawOf(dev))
 
-			require.Equal(t, hal.Done, tearDown(n.HAL(), ops[2]).Outcome)
-			require.Equal(t, hal.Done, tearDownMount(n.HAL(), ops[1]).Outcome)
+			require.Equal(t, hal.Done, bind.TearDown(n.HAL(), ops[2]).Outcome)
+			require.Equal(t, hal.Done, mount.TearDown(n.HAL(), ops[1]).Outcome)
 			n.World.DamageBlockDevice(dev, c.flaw)
 			again := ops[1]
 			again.Verb, again.Fingerprint = core.SetUp, ""
-			r = setUpMount(n.HAL(), again)
+			r = mount.SetUp(n.HAL(), again)
 			require.Equal(t, hal.Done, r.Outcome)
 			require.Contains(t, r.Reason, c.reason)
 			require.Equal(t, c.reason == "", r.Reason == "")
 			n.World.DamageBlockDevice(dev, sim.Grave)
-			r = setUpMount(n.HAL(), again)
+			r = mount.SetUp(n.HAL(), again)
 			require.Equal(t, hal.Done, r.Outcome, "what is mounted is not checked")
 		})
 	}
@@ -250,7 +251,7 @@ func TestChecksThatFail(t *testing.T) {
 			if errno, is := c.err.(syscall.Errno); is { //nolint:errorlint // it is a bare one
 				n.Fail["check "+dev] = plugintest.Errno("check", dev, errno)
 			}
-			r := setUpMount(n.HAL(), core.Op{
+			r := mount.SetUp(n.HAL(), core.Op{
 				Kind: KindMount, Params: rungs[1].Want, First: true,
 				Below: []core.Foundation{{Key: rungs[2].Key, Kind: KindDevice, Facts: device.Facts}},
 			})

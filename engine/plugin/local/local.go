@@ -1,7 +1,7 @@
 // Package local is the volume source local: a directory of the node that a PersistentVolume names, bound to a place of
 // the pod's own (K:G95). Nothing of the directory is ever removed. It has to be there: volnode makes none, since the
 // disk that it is on may not be mounted yet, and what containers would write then lies on another. Or, with fsType, a
-// block device, whose filesystem is mounted once for all pods (see disk.go).
+// block device, whose filesystem is mounted once for all pods (see disk.go and package disk).
 //
 // What a pod has of it can all be listed by a start, so the rung of the bind mount needs no intent.
 package local
@@ -15,18 +15,12 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/hal"
 )
 
 // Kind is the kind of the rungs of this package.
 const Kind core.Kind = "local"
-
-const (
-	paramFlags  = "flags"  // of the bind mount, with commas between them
-	paramSource = "source" // the directory; none in the rung of what a start has found
-
-	factIs = "is" // which directory the pod's containers were given
-)
 
 // Key is the key of a pod's local volume of a PersistentVolume.
 func Key(uid, pv string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + pv) }
@@ -39,11 +33,11 @@ func Source() plugin.Source {
 		Ladder:   Ladder,
 		Kinds: []plugin.Kind{
 			{
-				Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},
+				Name: Kind, Verbs: disk.BindVerbs(),
 				Measure: plugin.MeasurePath,
 			},
 			{
-				Name: KindMount, Verbs: plugin.Verbs{SetUp: setUpMount, TearDown: tearDownMount, Inspect: inspect},
+				Name: KindMount, Verbs: disk.MountVerbs(),
 				IsDevice: true, IsShared: true,
 			},
 			{
@@ -92,22 +86,9 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, p
 	}
 	r := rung(v.Root, string(v.Pod.UID), v.PV.Name)
-	r.Want = plugin.Sorted(append(r.Want, wanted(flags, path.Clean(src.Path))...))
+	r.Want = plugin.Sorted(append(r.Want, disk.BindParams(flags, path.Clean(src.Path))...))
 	r.Exclusive = v.Exclusive(r.Volume)
 	return append(to, r), nil
-}
-
-// wanted are the parameters of a bind mount of a directory, with flags.
-func wanted(flags []string, source string) []core.Param {
-	readOnly := ""
-	if slices.Contains(flags, "ro") {
-		readOnly = plugin.Yes
-	}
-	return []core.Param{
-		{Name: paramFlags, Value: strings.Join(flags, ","), OnChange: core.OnChangeRebuild},
-		{Name: plugin.ParamReadOnly, Value: readOnly, OnChange: core.OnChangeRebuild},
-		{Name: paramSource, Value: source, OnChange: core.OnChangeRebuild},
-	}
 }
 
 // flagsOf are the flags of the bind mount, sorted: those that it has of its own (mount_setattr(2)).
@@ -118,9 +99,9 @@ func flagsOf(v plugin.Volume) (flags []string, p *plugin.Problem) {
 	for _, option := range v.PV.Spec.MountOptions {
 		switch {
 		case option == "bind", option == "rw" && !v.ReadOnly:
-		case !slices.Contains(mountFlags, option):
+		case !slices.Contains(disk.MountFlags, option):
 			return nil, plugin.Problemf(v.PVField("spec.mountOptions"),
-				"%q can't be given to a directory that is mounted already; %s can", option, strings.Join(mountFlags, ", "))
+				"%q can't be given to a directory that is mounted already; %s can", option, strings.Join(disk.MountFlags, ", "))
 		default:
 			flags = append(flags, option)
 		}

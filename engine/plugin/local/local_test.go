@@ -11,11 +11,14 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/engine/plugin/plugintest"
 	"github.com/volnode/volnode/hal"
 )
 
 const at = "/r/pods/u1/volumes/kubernetes.io~local-volume/pv-1"
+
+var bind, mount = disk.BindVerbs(), disk.MountVerbs()
 
 // volume is a local volume of a pod, of the directory /disk.
 func volume() plugin.Volume {
@@ -96,20 +99,20 @@ func TestADirectoryIsBoundAndStays(t *testing.T) {
 	v := volume()
 	v.PV.Spec.MountOptions = []string{"nosuid", "ro", "bind", "nosuid"}
 	o := opOf(t, core.SetUp, v)
-	r := setUp(n.HAL(), o)
+	r := bind.SetUp(n.HAL(), o)
 	require.Equal(t, hal.Done, r.Outcome, r.Reason)
 	require.Equal(t, at, core.FactOf(r.Facts, plugin.FactPath))
 	m := n.World.MountsAt(at)[0]
 	require.Equal(t, "/disk", m.Root)
 	require.True(t, m.ReadOnly)
 	require.Contains(t, m.Options, "nosuid")
-	require.Equal(t, r.Fingerprint, inspect(n.HAL(), o).Fingerprint)
+	require.Equal(t, r.Fingerprint, bind.Inspect(n.HAL(), o).Fingerprint)
 
 	calls := len(n.Calls)
-	require.Equal(t, r, setUp(n.HAL(), o), "what is there is found")
+	require.Equal(t, r, bind.SetUp(n.HAL(), o), "what is there is found")
 	require.Len(t, n.Calls, calls)
 
-	require.Equal(t, hal.Done, tearDown(n.HAL(), made(o, r)).Outcome)
+	require.Equal(t, hal.Done, bind.TearDown(n.HAL(), made(o, r)).Outcome)
 	_, there := n.World.Exists("/r/pods/u1")
 	require.False(t, there)
 	_, there = n.World.Exists("/disk/kept")
@@ -129,7 +132,7 @@ func TestWhatIsNoDirectory(t *testing.T) {
 	} {
 		n := plugintest.New()
 		put(n)
-		r := setUp(n.HAL(), opOf(t, core.SetUp, volume()))
+		r := bind.SetUp(n.HAL(), opOf(t, core.SetUp, volume()))
 		require.Equal(t, hal.NotDone, r.Outcome)
 		require.Contains(t, r.Reason, want)
 		require.Equal(t, strings.Contains(want, "root directory"), r.Blocked)
@@ -140,19 +143,19 @@ func TestWhatIsNoDirectory(t *testing.T) {
 func TestAnotherDirectoryIsNotBound(t *testing.T) {
 	n := plugintest.New("/disk")
 	o := opOf(t, core.SetUp, volume())
-	r := setUp(n.HAL(), o)
+	r := bind.SetUp(n.HAL(), o)
 	require.Equal(t, hal.Done, r.Outcome)
 	require.Zero(t, n.World.UnmountTop(at))
 	n.Put("/disk", hal.TypeDirectory)
 
 	o.Fingerprint, o.Facts = r.Fingerprint, r.Facts
-	again := setUp(n.HAL(), o)
+	again := bind.SetUp(n.HAL(), o)
 	require.Equal(t, hal.NotDone, again.Outcome)
 	require.Contains(t, again.Reason, "/disk is not the directory that the pod was given")
 	require.Empty(t, n.World.MountsAt(at))
 
 	o.Left = true
-	require.Equal(t, hal.Done, setUp(n.HAL(), o).Outcome, "the pod has left since")
+	require.Equal(t, hal.Done, bind.SetUp(n.HAL(), o).Outcome, "the pod has left since")
 	o.Left = false
 	require.Zero(t, n.World.UnmountTop(at))
 	v := volume()
@@ -160,7 +163,7 @@ func TestAnotherDirectoryIsNotBound(t *testing.T) {
 	n.Put("/other", hal.TypeDirectory)
 	edited := opOf(t, core.SetUp, v)
 	edited.Facts = r.Facts
-	require.Equal(t, hal.Done, setUp(n.HAL(), edited).Outcome, "somebody has edited the path")
+	require.Equal(t, hal.Done, bind.SetUp(n.HAL(), edited).Outcome, "somebody has edited the path")
 }
 
 func TestAMountThatIsNoneOfOurs(t *testing.T) {
@@ -168,50 +171,50 @@ func TestAMountThatIsNoneOfOurs(t *testing.T) {
 	n.Mount(at, "other")
 	o := opOf(t, core.SetUp, volume())
 	o.First = true
-	r := setUp(n.HAL(), o)
+	r := bind.SetUp(n.HAL(), o)
 	require.Equal(t, hal.Unknown, r.Outcome)
 	require.True(t, r.Blocked)
 	require.Contains(t, r.Reason, "unexpected mount")
-	r = tearDown(n.HAL(), o)
+	r = bind.TearDown(n.HAL(), o)
 	require.True(t, r.Blocked)
 	require.Len(t, n.World.MountsAt(at), 1)
 
 	o.First = false
-	r = setUp(n.HAL(), o)
+	r = bind.SetUp(n.HAL(), o)
 	require.True(t, r.UndoFirst, "an attempt that died may have bound it, before the source led elsewhere")
 	require.False(t, r.Blocked)
 	require.Len(t, n.World.MountsAt(at), 1)
-	require.Equal(t, hal.Done, tearDown(n.HAL(), o).Outcome)
+	require.Equal(t, hal.Done, bind.TearDown(n.HAL(), o).Outcome)
 	n.World.MakeDir(at)
 	require.Zero(t, n.World.BindMount("/disk", at, false))
-	r = setUp(n.HAL(), o)
+	r = bind.SetUp(n.HAL(), o)
 	require.Equal(t, hal.Done, r.Outcome, "whoever has bound it")
-	require.Equal(t, hal.Done, tearDown(n.HAL(), o).Outcome)
+	require.Equal(t, hal.Done, bind.TearDown(n.HAL(), o).Outcome)
 }
 
 func TestWhatHasNoRecord(t *testing.T) {
 	n := plugintest.New("/disk", at)
 	found := rung("/r", "u1", "pv-1")
 	o := core.Op{ID: 1, Verb: core.TearDown, Kind: Kind, Key: found.Key, Params: found.Want, Quiet: true}
-	require.Equal(t, hal.NotDone, setUp(n.HAL(), o).Outcome)
+	require.Equal(t, hal.NotDone, bind.SetUp(n.HAL(), o).Outcome)
 	require.Zero(t, n.World.MountForeign(at))
-	require.True(t, tearDown(n.HAL(), o).Blocked, "nothing else on the node shows this filesystem")
+	require.True(t, bind.TearDown(n.HAL(), o).Blocked, "nothing else on the node shows this filesystem")
 	require.Zero(t, n.World.BindMount("/disk", at, false))
-	require.True(t, tearDown(n.HAL(), o).Blocked, "two mounts are there")
+	require.True(t, bind.TearDown(n.HAL(), o).Blocked, "two mounts are there")
 	require.Zero(t, n.World.UnmountTop(at))
 	require.Zero(t, n.World.UnmountTop(at))
 	require.Zero(t, n.World.BindMount("/disk", at, false))
-	require.Equal(t, hal.Done, tearDown(n.HAL(), o).Outcome)
-	require.Equal(t, hal.Done, tearDown(n.HAL(), o).Outcome)
+	require.Equal(t, hal.Done, bind.TearDown(n.HAL(), o).Outcome)
+	require.Equal(t, hal.Done, bind.TearDown(n.HAL(), o).Outcome)
 }
 
 func TestWhatContainersWroteBelowTheMountStays(t *testing.T) {
 	n := plugintest.New("/disk", at)
 	n.World.WriteFile(at+"/precious", []byte("x"))
 	o := opOf(t, core.SetUp, volume())
-	r := setUp(n.HAL(), o)
+	r := bind.SetUp(n.HAL(), o)
 	require.Equal(t, hal.Done, r.Outcome)
-	r = tearDown(n.HAL(), made(o, r))
+	r = bind.TearDown(n.HAL(), made(o, r))
 	require.Equal(t, hal.Unknown, r.Outcome)
 	require.Contains(t, r.Reason, "directory not empty")
 	_, there := n.World.Exists(at + "/precious")
@@ -221,12 +224,12 @@ func TestWhatContainersWroteBelowTheMountStays(t *testing.T) {
 func TestAFileInThePlaceOfTheMountStays(t *testing.T) {
 	n := plugintest.New("/disk", at)
 	o := opOf(t, core.SetUp, volume())
-	r := setUp(n.HAL(), o)
+	r := bind.SetUp(n.HAL(), o)
 	require.Equal(t, hal.Done, r.Outcome)
 	require.Zero(t, n.World.UnmountTop(at))
 	require.Zero(t, n.World.RemoveDir(at))
 	n.World.WriteFile(at, []byte("precious"))
-	r = tearDown(n.HAL(), made(o, r))
+	r = bind.TearDown(n.HAL(), made(o, r))
 	require.Equal(t, hal.Unknown, r.Outcome)
 	require.Contains(t, r.Reason, "a file is there")
 	_, there := n.World.Exists(at)
@@ -240,7 +243,7 @@ func TestCallsThatFail(t *testing.T) {
 	} {
 		n := plugintest.New("/disk")
 		n.Fail[call] = plugintest.Errno("call", at, syscall.EIO)
-		require.Equal(t, want, setUp(n.HAL(), opOf(t, core.SetUp, volume())).Outcome, call)
+		require.Equal(t, want, bind.SetUp(n.HAL(), opOf(t, core.SetUp, volume())).Outcome, call)
 	}
 	for call, want := range map[string]hal.Outcome{
 		"umount " + at: hal.NotDone, "remove " + at: hal.Unknown, "mounts at " + at: hal.NotDone,
@@ -248,8 +251,8 @@ func TestCallsThatFail(t *testing.T) {
 	} {
 		n := plugintest.New("/disk")
 		o := opOf(t, core.SetUp, volume())
-		r := setUp(n.HAL(), o)
+		r := bind.SetUp(n.HAL(), o)
 		n.Fail[call] = plugintest.Errno("call", at, syscall.EIO)
-		require.Equal(t, want, tearDown(n.HAL(), made(o, r)).Outcome, call)
+		require.Equal(t, want, bind.TearDown(n.HAL(), made(o, r)).Outcome, call)
 	}
 }

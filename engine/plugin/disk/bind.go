@@ -1,4 +1,10 @@
-package local
+// Package disk is what the volume sources share whose volumes are block devices: the rules of what may be on one, the
+// mount of its filesystem, which all pods share, and the bind mount that each pod has of it.
+//
+// The rung below a mount is the source's own: it finds the device, looks at it by [Holds], and changes nothing of what
+// is on it. Its facts are durable before the mount begins to act, as that has an intent: so a start knows of a device
+// that is not blank any more that it was, and that what is on it may be a part of a filesystem which nobody has used.
+package disk
 
 import (
 	"fmt"
@@ -12,6 +18,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+// factIs is which directory the pod's containers were given.
+const factIs = "is"
+
 // work is one operation.
 type work struct {
 	h            *hal.Host
@@ -21,7 +30,26 @@ type work struct {
 }
 
 func begin(h *hal.Host, o core.Op) work {
-	return work{h, o, op.Call(o), core.Value(o.Params, plugin.ParamPath), core.Value(o.Params, paramSource)}
+	return work{h, o, op.Call(o), core.Value(o.Params, plugin.ParamPath), sourceOf(o)}
+}
+
+// sourceOf is what is mounted: a directory, the mount of a device, or the device that the rung below has found.
+func sourceOf(o core.Op) string {
+	if source := core.Value(o.Params, ParamSource); source != "" {
+		return source
+	}
+	for _, f := range o.Below {
+		if node := core.FactOf(f.Facts, FactNode); node != "" {
+			return node
+		}
+	}
+	return ""
+}
+
+// BindVerbs are those of the bind mount that a pod has: of the directory that the source names, or, if there is a rung
+// below it, of the filesystem that is mounted there.
+func BindVerbs() plugin.Verbs {
+	return plugin.Verbs{SetUp: setUpBind, TearDown: tearDownBind, Inspect: inspect}
 }
 
 func inspect(h *hal.Host, o core.Op) core.Result {
@@ -29,9 +57,9 @@ func inspect(h *hal.Host, o core.Op) core.Result {
 	return op.InspectResult(op.Inspect(h, w.c, w.path))
 }
 
-// setUp binds the directory that the source leads to by now. What is mounted already is the volume if it was confirmed,
+// setUpBind binds the directory that the source leads to by now. What is mounted already is the volume if it was confirmed,
 // wherever the source leads since, or if it shows that directory as the pod asks for it, whoever has mounted it.
-func setUp(h *hal.Host, o core.Op) core.Result {
+func setUpBind(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if w.path == "" || w.source == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no path or no source")
@@ -75,7 +103,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 }
 
 func (w work) flags() []string {
-	all := core.Value(w.o.Params, paramFlags)
+	all := core.Value(w.o.Params, ParamFlags)
 	if all == "" {
 		return nil
 	}
@@ -140,7 +168,7 @@ func (w work) lookUp() (hal.HostFile, error) {
 }
 
 func (w work) isOfDevice() bool {
-	return slices.ContainsFunc(w.o.Below, func(f core.Foundation) bool { return f.Kind == KindMount })
+	return len(w.o.Below) > 0
 }
 
 // identity is which directory the source led to. A filesystem that does not know when a file was made may give another
@@ -148,9 +176,7 @@ func (w work) isOfDevice() bool {
 func (w work) identity(found hal.HostFile) string {
 	source := w.source
 	for _, f := range w.o.Below {
-		if f.Kind == KindMount {
-			return source + " filesystem " + core.FactOf(f.Facts, factHolds)
-		}
+		return source + " filesystem " + core.FactOf(f.Facts, FactHolds)
 	}
 	return source + " inode " + strconv.FormatUint(found.Inode, 10) + " born " + strconv.FormatInt(found.Born, 10)
 }
@@ -187,7 +213,7 @@ func (w work) mounted() op.Mounted {
 	return op.Mounted{Path: w.path, Stop: core.Value(w.o.Params, plugin.ParamStop), Owns: w.owns}
 }
 
-func tearDown(h *hal.Host, o core.Op) core.Result {
+func tearDownBind(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if w.path == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no path")

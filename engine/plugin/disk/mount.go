@@ -1,4 +1,4 @@
-package local
+package disk
 
 import (
 	"fmt"
@@ -12,90 +12,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// setUpDevice looks what is on the device. It changes nothing.
-func setUpDevice(h *hal.Host, o core.Op) core.Result {
-	w := begin(h, o)
-	is, err := h.Blocks.Probe(w.c, w.source)
-	switch {
-	case hal.Is(err, syscall.ENOTBLK):
-		return op.NotDone(fmt.Sprintf("%s is no block device; name one in spec.local.path, or remove spec.local.fsType if "+
-			"it is a directory", w.source))
-	case err != nil:
-		return op.NotDone(err.Error())
-	}
-	holds, why := w.holds(is)
-	if why != "" {
-		return op.NotDone(fmt.Sprintf("%s (device %s): %s", w.source, is.Is(), why))
-	}
-	return core.Result{
-		Outcome: hal.Done, Fingerprint: is.Is(),
-		Facts: []core.Fact{
-			{Name: factDevice, Value: is.Is()}, {Name: factDisk, Value: w.disk(is)}, {Name: factHolds, Value: holds},
-		},
-	}
+// MountVerbs are those of the mount of a device's filesystem.
+func MountVerbs() plugin.Verbs {
+	return plugin.Verbs{SetUp: setUpMount, TearDown: tearDownMount, Inspect: inspect}
 }
-
-// disk names the disk that a device is, so that no other one has that name: in every boot, or else in this one; "" if
-// nobody can tell it from another.
-func (w work) disk(is hal.BlockDevice) string {
-	switch {
-	case is.Disk != "":
-		return fmt.Sprintf("%s of %d bytes", is.Disk, is.Size)
-	case is.Sequence != 0:
-		return fmt.Sprintf("%s of %d bytes in boot %s", is.Is(), is.Size, w.h.Runtime.BootID())
-	}
-	return ""
-}
-
-// holds is what the device holds, as the rung's fact says it; why not, if nothing of it may be mounted, and nothing be
-// made on it. The filesystem that was on it stays the only one for as long as pods have the volume.
-func (w work) holds(is hal.BlockDevice) (holds, why string) {
-	was, had := core.FactOf(w.o.Facts, factHolds), core.FactOf(w.o.Facts, factDisk)
-	fsType, uuid := core.Value(w.o.Params, paramFSType), core.Value(w.o.Params, paramUUID)
-	switch {
-	case len(is.Holders) > 0:
-		return "", "it is a part of " + strings.Join(is.Holders, " ") + "; name that in spec.local.path, or free this device"
-	case is.IsFilesystem && is.Type != fsType:
-		return "", fmt.Sprintf("it holds %s, and spec.local.fsType is %s; volnode changes nothing on it: correct fsType, "+
-			"or name another device", is.Type, fsType)
-	case is.IsFilesystem && was != "" && was != is.UUID && (was != blank || is.UUID != uuid):
-		return "", fmt.Sprintf("it holds the filesystem %s, and the disk of the volume %s; volnode mounts nothing of it: "+
-			"attach that disk", is.UUID, map[bool]string{true: "was blank", false: "had " + was}[was == blank])
-	case is.IsFilesystem:
-		return is.UUID, ""
-	case is.Type != "":
-		return "", fmt.Sprintf("it holds %s; volnode changes nothing on it: name another device; if nobody needs what it "+
-			"holds, clear it with wipefs(8) and blkdiscard(8)", is.Type)
-	case was != "" && was != blank:
-		return "", fmt.Sprintf("it holds no filesystem, and the volume had %s; volnode makes no other one: attach the "+
-			"disk of the volume", was)
-	case is.IsBlank:
-		return blank, ""
-	case was == blank && had != "" && had == w.disk(is): // a program has begun that makes filesystems
-		return blank, ""
-	case was == blank:
-		return "", "nobody knows what it holds; the disk of the volume was blank, and nothing proves that it is this one; " +
-			"volnode changes nothing on it: attach the disk of the volume; if this is the one, and nobody needs what it " +
-			"holds, clear it with blkdiscard(8) or dd(1)"
-	}
-	return "", "nobody knows what it holds, and it is not blank, as its first and last MiB are not zeros; volnode " +
-		"changes nothing on it: make a filesystem on it, or name another device; if nobody needs what it holds, clear " +
-		"it with blkdiscard(8) or dd(1)"
-}
-
-// inspectDevice tells of the same device by its fingerprint, and does not touch it: a start inspects each, and a device
-// may hang. Of what nobody can tell it knows nothing; the setup that follows looks.
-func inspectDevice(h *hal.Host, o core.Op) core.Result {
-	w := begin(h, o)
-	is, err := h.Blocks.Identify(w.c, w.source)
-	if err != nil {
-		return core.Result{Outcome: hal.Done}
-	}
-	return core.Result{Outcome: hal.Done, Fingerprint: is.Is()}
-}
-
-// tearDownDevice has nothing to take down.
-func tearDownDevice(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
 
 // setUpMount mounts the filesystem of the device, which it makes first if the device was blank before it ever began.
 func setUpMount(h *hal.Host, o core.Op) core.Result {
@@ -154,7 +74,7 @@ func setUpMount(h *hal.Host, o core.Op) core.Result {
 // of r is what people should know of a check. It is not ok if nothing may be mounted.
 func (w work) prepare(device, holds string) (r core.Result, ok bool) {
 	switch {
-	case holds == blank:
+	case holds == Blank:
 		return w.format(device)
 	case w.isReadOnly():
 		return core.Result{}, true
@@ -172,7 +92,7 @@ func (w work) isReadOnly() bool { return slices.Contains(w.mount().Flags, "ro") 
 // checked.
 func (w work) check(device, holds string) (core.Result, bool) {
 	is, err := w.h.Blocks.Check(w.c, hal.FilesystemCheck{
-		Path: w.source, Device: device, FSType: core.Value(w.o.Params, paramFSType), UUID: holds,
+		Path: w.source, Device: device, Says: w.says(), FSType: core.Value(w.o.Params, ParamFSType), UUID: holds,
 	})
 	switch {
 	case hal.Is(err, syscall.EBUSY):
@@ -196,7 +116,7 @@ func (w work) check(device, holds string) (core.Result, bool) {
 // needsMending is what people read of a filesystem that they must mend.
 func (w work) needsMending(err error) string {
 	by := "e2fsck -f "
-	if core.Value(w.o.Params, paramFSType) == "xfs" {
+	if core.Value(w.o.Params, ParamFSType) == "xfs" {
 		by = "xfs_repair "
 	}
 	return fmt.Sprintf("the filesystem of %s has errors: %s; volnode does not mount it, and looks again; mend it by "+
@@ -227,37 +147,46 @@ func (w work) mayHaveMounted(m hal.Mount, mounts int) bool {
 // device is what the rung below says of the device.
 func (w work) device() (device, holds string) {
 	for _, f := range w.o.Below {
-		if f.Kind == KindDevice {
-			return core.FactOf(f.Facts, factDevice), core.FactOf(f.Facts, factHolds)
+		if device := core.FactOf(f.Facts, FactDevice); device != "" {
+			return device, core.FactOf(f.Facts, FactHolds)
 		}
 	}
 	return "", ""
 }
 
+// says is the WWID that the rung below has of the device, "" if that is not what tells it from others.
+func (w work) says() string {
+	for _, f := range w.o.Below {
+		return core.FactOf(f.Facts, FactSays)
+	}
+	return ""
+}
+
 // isOn reports whether m is the filesystem of that device. The device is looked at once more, as another disk may have
 // its number by now.
 func (w work) isOn(m hal.Mount, device, holds string) (bool, error) {
-	if m.FSType != core.Value(w.o.Params, paramFSType) || m.Root != "/" {
+	if m.FSType != core.Value(w.o.Params, ParamFSType) || m.Root != "/" {
 		return false, nil
 	}
 	is, err := w.h.Blocks.Probe(w.c, w.source)
-	if holds == blank {
-		holds = core.Value(w.o.Params, paramUUID)
+	if holds == Blank {
+		holds = core.Value(w.o.Params, ParamUUID)
 	}
-	return is.Is() == device && is.Device == m.Device && is.UUID == holds, err
+	isSame := w.says() == "" || w.says() == is.Says
+	return isSame && is.Is() == device && is.Device == m.Device && is.UUID == holds, err
 }
 
 // format makes the filesystem. One that has ever been mounted is never made again.
 func (w work) format(device string) (core.Result, bool) {
-	if had := core.FactOf(w.o.Facts, factHolds); had != "" {
+	if had := core.FactOf(w.o.Facts, FactHolds); had != "" {
 		r := op.NotDone(fmt.Sprintf("%s (device %s) is blank, and the volume had the filesystem %s; volnode makes no other "+
 			"one: attach the disk of the volume", w.source, device, had))
 		r.BelowUnknown = true // it is looked at again: the disk may be back
 		return r, false
 	}
 	err := w.h.Blocks.Format(w.c, hal.NewFilesystem{
-		Path: w.source, Device: device, FSType: core.Value(w.o.Params, paramFSType),
-		UUID: core.Value(w.o.Params, paramUUID), MayHaveBegun: !w.o.First,
+		Path: w.source, Device: device, Says: w.says(), FSType: core.Value(w.o.Params, ParamFSType),
+		UUID: core.Value(w.o.Params, ParamUUID), MayHaveBegun: !w.o.First,
 	})
 	if err != nil {
 		r := op.Failed(err)
@@ -269,12 +198,12 @@ func (w work) format(device string) (core.Result, bool) {
 
 // mount is the filesystem with the options of the volume.
 func (w work) mount() hal.NewMount {
-	m := hal.NewMount{FSType: core.Value(w.o.Params, paramFSType), Source: w.source, Target: w.path}
-	for _, option := range strings.Split(core.Value(w.o.Params, paramOptions), ",") {
+	m := hal.NewMount{FSType: core.Value(w.o.Params, ParamFSType), Source: w.source, Target: w.path}
+	for _, option := range strings.Split(core.Value(w.o.Params, ParamOptions), ",") {
 		name, value, _ := strings.Cut(option, "=")
 		switch {
 		case name == "":
-		case slices.Contains(mountFlags, name):
+		case slices.Contains(MountFlags, name):
 			m.Flags = append(m.Flags, name)
 		default:
 			m.Options = append(m.Options, hal.Option{Key: name, Value: value})
@@ -292,12 +221,12 @@ func (w work) upMount(m hal.Mount, holds string) core.Result {
 		r.UndoFirst, r.Failed, r.BelowUnknown = true, true, m.NoDevice
 		return r
 	}
-	if holds == blank {
-		holds = core.Value(w.o.Params, paramUUID)
+	if holds == Blank {
+		holds = core.Value(w.o.Params, ParamUUID)
 	}
 	return core.Result{
 		Outcome: hal.Done, Fingerprint: fingerprint,
-		Facts: []core.Fact{{Name: plugin.FactPath, Value: w.path}, {Name: factHolds, Value: holds}},
+		Facts: []core.Fact{{Name: plugin.FactPath, Value: w.path}, {Name: FactHolds, Value: holds}},
 	}
 }
 
