@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -135,6 +136,20 @@ func (o *objects) takeIn(e hal.Changed) {
 	}
 	for _, uid := range gone {
 		o.removePod(uid)
+	}
+	o.endKept()
+}
+
+// endKept drops what is kept of the disks of PersistentVolumes that are gone. One of the same name is another.
+func (o *objects) endKept() {
+	if !o.all {
+		return
+	}
+	for _, owner := range slices.Compact(o.core.Owners()) {
+		name, uid, _ := strings.Cut(owner, "/")
+		if pv := o.volumes[name]; pv == nil || string(pv.UID) != uid {
+			step(o.port, core.OwnerGone{Owner: owner})
+		}
 	}
 }
 
@@ -351,6 +366,7 @@ func (o *objects) sourceSynced(source hal.Source) {
 		}
 	}
 	o.endUnnamedPods()
+	o.endKept()
 }
 
 // endUnnamedPods: on a host without a container runtime a pod that no source names has no containers.

@@ -241,6 +241,8 @@ func (c *Core) recallActors(s Start) []Record {
 		switch {
 		case rec.Rung.Kind == KindServes:
 			c.recallServer(rec)
+		case rec.Rung.Kind == KindKept:
+			c.recallKept(rec)
 		case rec.Rung.Kind != KindActs:
 			rungs = append(rungs, rec)
 		case slices.Contains(s.Forgive, rec.Rung.Actor):

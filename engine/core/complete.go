@@ -31,7 +31,7 @@ func (c *Core) start(r *rung, v Verb) {
 	}
 	op := Op{
 		ID: c.lastOp, Verb: v, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
-		Params: params, Facts: r.facts, Below: c.foundations(r, v), Fingerprint: r.fingerprint, Seen: r.seen,
+		Params: params, Facts: c.knownFacts(r), Below: c.foundations(r, v), Fingerprint: r.fingerprint, Seen: r.seen,
 		First: r.trust == clean && len(r.calls) == 0, Quiet: r.bound(SetUp) == 0, Left: r.left,
 	}
 	if limit > 0 {
@@ -253,6 +253,7 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 		r.confirms()
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		c.locate(r)
+		c.keeps(r)
 		attempts := r.up.attempts
 		r.clearBackoff(SetUp)
 		r.clearBackoff(TearDown)

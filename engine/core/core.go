@@ -43,6 +43,7 @@ type Core struct {
 	effects []Found                      // only during New: what is at places of rungs that were gone
 	acts    map[string]bool              // actors that act after they answer
 	servers map[string]string            // by actor: see serves
+	kept    map[hal.Key]kept             // by the key of the rung: see keeps
 	waits   map[Waiter]PodUID            // the pod of each registered waiter; "" for AllGone
 
 	synced  bool     // every source has said all it knows. Invariant: never false again; no teardown before.
@@ -110,7 +111,7 @@ func New(s Start) *Core {
 		places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{},
 		open: map[hal.OpID]*rung{}, serial: map[string]bool{},
-		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{},
+		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, kept: map[hal.Key]kept{}, waits: map[Waiter]PodUID{},
 		none: &plight{isShared: true},
 	}
 	if s.HasRun {
@@ -266,6 +267,8 @@ func (c *Core) apply(e Event) {
 		c.observed(e)
 	case Unblocked:
 		c.unblocked(e.Key)
+	case OwnerGone:
+		c.ownerGone(e)
 	case Serves:
 		c.serves(e)
 	case Covered:

@@ -31,6 +31,8 @@ type (
 	Registered struct{ Actor string }
 	// Serves: who serves an actor while somebody waits who would come first at a start; By is "" if nobody does.
 	Serves struct{ Actor, By string }
+	// OwnerGone: the object is gone that [Rung].Keeps names.
+	OwnerGone struct{ Owner string }
 	// Observed: what is at a rung's place, read at or after the Step numbered Since.
 	Observed struct {
 		Key         hal.Key
@@ -90,6 +92,7 @@ func (Answered) event()   {}
 func (ActorGone) event()  {}
 func (Registered) event() {}
 func (Serves) event()     {}
+func (OwnerGone) event()  {}
 func (Observed) event()   {}
 func (Discovered) event() {}
 func (Unblocked) event()  {}

@@ -79,7 +79,7 @@ func (s StateClass) String() string { return stateClassNames[s] }
 func (h Input) String() string      { return inputNames[h] }
 
 // Transition is one cell of the table that Step works on: an event that meets a rung. Await and Forget are about pods,
-// Covered and Discovered about places, and Serves about an actor: they are in no cell.
+// Covered and Discovered about places, Serves about an actor, and OwnerGone about a volume: they are in no cell.
 type Transition struct {
 	From StateClass
 	On   Input
@@ -174,7 +174,7 @@ func (c *Core) Classify(now hal.Instant, e Event, f func(Transition)) {
 				rung(t.r, InputWake)
 			}
 		}
-	case Await, Forget, Covered, Discovered, Serves, Written:
+	case Await, Forget, Covered, Discovered, Serves, OwnerGone, Written:
 	default:
 		panic(fmt.Sprintf("core: event %T", e))
 	}

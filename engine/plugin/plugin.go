@@ -84,6 +84,14 @@ type Volume struct {
 	Registered []string
 }
 
+// Owner names the PersistentVolume for which facts of rungs are kept: see [core.Rung].Keeps. "" without one.
+func (v Volume) Owner() string {
+	if v.PV == nil {
+		return ""
+	}
+	return v.PV.Name + "/" + string(v.PV.UID)
+}
+
 // Contents finds Secrets, ConfigMaps and ClusterTrustBundles. A pod is populated again when one changes that was asked
 // for, or that was not there.
 type Contents interface {

@@ -312,8 +312,16 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	} else {
 		b.fill(f.FSType, f.UUID)
 	}
-	w.tell(by, Effect{Kind: EffectFormatted, Path: b.path, Text: lost})
+	w.tell(by, Effect{Kind: EffectFormatted, Path: b.path, Volume: b.wwid(), Text: lost})
 	return 0
+}
+
+// wwid names a disk of an array, "" for one of the node.
+func (b *blockDevice) wwid() string {
+	if b.scsi == nil {
+		return ""
+	}
+	return b.serial
 }
 
 // lostAndFound is the directory that mke2fs(8) makes.

@@ -66,10 +66,10 @@ const (
 	// Target, or, without a driver, the filesystem at Path. Without a volume: what is wrong with the driver's storage.
 	EffectMeasured
 	// EffectFormatted: a filesystem, or a part of one, was made on the disk at Path. Text is what was there and is lost,
-	// "" if nothing.
+	// "" if nothing. Volume names it, if it is of an array.
 	EffectFormatted
-	// EffectChecked: the filesystem on the disk at Path, whose uuid Text is, was checked; Outcome Unknown if it may have
-	// errors still, NotDone if the program was refused the disk, which is in use.
+	// EffectChecked: the filesystem on the disk at Path, whose uuid Text is, was checked, Volume as above; Outcome
+	// Unknown if it may have errors still, NotDone if the program was refused the disk, which is in use.
 	EffectChecked
 	// EffectGiven: what is at Path was given to a user and a group, or got another mode.
 	EffectGiven

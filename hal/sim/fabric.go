@@ -167,8 +167,17 @@ func (w *World) RestorePortals() {
 	}
 }
 
-// IsPortalDown reports whether a portal answers nobody.
-func (w *World) IsPortalDown(address string) bool { return w.portalAt(address).server.isSilent }
+// IsPortalAway reports whether a portal answers nobody, or a session at it has not come back yet.
+func (w *World) IsPortalAway(address string) bool {
+	p := w.portalAt(address)
+	return p.server.isSilent ||
+		slices.ContainsFunc(w.sessions, func(s *session) bool { return s.portal == p && !s.IsUp() })
+}
+
+// IsSANAway is IsPortalAway of any.
+func (w *World) IsSANAway() bool {
+	return slices.ContainsFunc(w.portals, func(p *portal) bool { return w.IsPortalAway(p.address) })
+}
 
 func (w *World) targetNamed(name string) *target {
 	if i := slices.IndexFunc(w.targets, func(t *target) bool { return t.name == name }); i >= 0 {

@@ -82,7 +82,7 @@ func (w *World) check(by actor, f hal.FilesystemCheck, part bool) (hal.Checked, 
 		return hal.Checked{}, errno
 	}
 	is := b.is()
-	e := Effect{Kind: EffectChecked, Path: b.path, Text: b.uuid, Outcome: hal.Done}
+	e := Effect{Kind: EffectChecked, Path: b.path, Volume: b.wwid(), Text: b.uuid, Outcome: hal.Done}
 	switch {
 	case w.isMounted(b), b.holds == HeldByDevice:
 		e.Outcome = hal.NotDone

@@ -81,6 +81,12 @@ func Leftover(r *world.Run) string {
 			return "the limit of project " + strconv.FormatUint(uint64(p.Number), 10)
 		}
 	}
+	for _, s := range r.W.OwnSessions() {
+		return "the session " + strconv.FormatUint(uint64(s.ID), 10) + " with " + s.Target
+	}
+	for _, l := range r.W.ISCSIRecords() {
+		return "the record of a session with " + l.Target
+	}
 	for _, h := range r.W.FlexHolds() {
 		return "what the driver " + h.Driver + " holds for " + h.Dir
 	}
@@ -92,7 +98,7 @@ func Leftover(r *world.Run) string {
 		return "an agent that does not answer"
 	}
 	calls, actors, served := r.Core.Memories()
-	if n := status.Journal.Records - calls - actors - len(served); n > 0 {
+	if n := status.Journal.Records - calls - actors - len(served) - len(r.Core.Owners()); n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
 	}
 	if served = slices.DeleteFunc(served, func(driver string) bool {

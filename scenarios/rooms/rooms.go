@@ -9,6 +9,7 @@ import (
 	"github.com/volnode/volnode/scenarios/rooms/gitrepo"
 	"github.com/volnode/volnode/scenarios/rooms/hostpath"
 	"github.com/volnode/volnode/scenarios/rooms/image"
+	"github.com/volnode/volnode/scenarios/rooms/iscsi"
 	"github.com/volnode/volnode/scenarios/rooms/local"
 	"github.com/volnode/volnode/scenarios/rooms/nfs"
 	"github.com/volnode/volnode/scenarios/rooms/projected"
@@ -17,7 +18,9 @@ import (
 
 func init() {
 	world.Rooms = append(
-		[]*world.Room{csi.Room(), emptydir.Room(), gitrepo.Room(), hostpath.Room(), image.Room(), local.Room(), nfs.Room()},
+		[]*world.Room{
+			csi.Room(), emptydir.Room(), gitrepo.Room(), hostpath.Room(), image.Room(), iscsi.Room(), local.Room(), nfs.Room(),
+		},
 		projected.Rooms()...)
 	world.Rooms = append(world.Rooms, flex.Room())
 }

@@ -55,7 +55,8 @@ type Use struct {
 	Share          string            // what the host has mounted from a server, on which it lies; "" if it lies elsewhere
 	Image          string            // the reference of an image
 	Told           map[string]string // what the driver of a FlexVolume is to be told of it
-	Disk           string            // the PersistentVolume of a disk of the node with a filesystem of its own
+	Disk           string            // what core calls a disk with a filesystem of its own
+	Portal         string            // of a disk on the storage network, the portal of its target
 	Memory         bool              // an emptyDir in memory
 	ReadOnly       bool              // of a CSI volume
 	Bare           bool              // of a CSI volume whose driver mounts nothing, and is configured so
@@ -78,7 +79,7 @@ func (u *Use) Upon() string {
 	case u.Image != "":
 		return "image^" + u.Image
 	case u.Disk != "":
-		return "local.device^" + u.Disk
+		return u.Disk
 	case u.Driver != "":
 		return u.Driver + "^" + u.Volume
 	}
@@ -181,7 +182,8 @@ func (r *Run) isHeldUnder(p *Pod, b *core.Belief) bool {
 
 // IsSilent reports whether the server of a volume does not answer.
 func (r *Run) IsSilent(u Use) bool {
-	return u.Driver != "" && r.W.IsSilent(u.Driver, u.Volume) || u.Share != "" && r.W.IsShareSilent(u.Share)
+	return u.Driver != "" && r.W.IsSilent(u.Driver, u.Volume) || u.Share != "" && r.W.IsShareSilent(u.Share) ||
+		u.Portal != "" && r.W.IsPortalAway(u.Portal)
 }
 
 // Halt ends the containers of p.

@@ -199,7 +199,7 @@ func (w work) up(m hal.Mount, is string) core.Result {
 	if m.NoDevice || hal.IsFailed(fingerprint) && !slices.Contains(w.flags(), "ro") {
 		r := op.Unknown(fmt.Sprintf("the filesystem of %s takes no writes: %s; mend it, or make the volume read-only; "+
 			"volnode unmounts it from the pod, and tries again", w.source, fingerprint))
-		r.UndoFirst, r.Failed = true, true
+		r.UndoFirst, r.Failed, r.BelowUnknown = true, true, w.isOfDevice()
 		return r
 	}
 	return core.Result{

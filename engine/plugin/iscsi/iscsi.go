@@ -129,8 +129,9 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	own := is.session(v)
 	device := core.Rung{
-		Key: deviceKey(is.target, is.lun), Kind: KindDevice, Volume: is.name(), Below: []hal.Key{own.Key}, Intent: true,
-		Want: []core.Param{{Name: plugin.ParamPV, Value: is.pv}, {Name: plugin.ParamOf, Value: is.of}},
+		Key: DeviceKey(is.target, is.lun), Kind: KindDevice, Volume: is.name(), Below: []hal.Key{own.Key}, Intent: true,
+		Keeps: v.Owner(),
+		Want:  []core.Param{{Name: plugin.ParamPV, Value: is.pv}, {Name: plugin.ParamOf, Value: is.of}},
 	}
 	bind := bindRung(v.Root, string(v.Pod.UID), is.spec)
 	bind.Volume = is.name()
@@ -138,6 +139,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		bind.Want = append(bind.Want, core.Param{Name: plugin.ParamPV, Value: is.pv})
 	}
 	mount := mountRung(v.Root, "iface-"+is.from, is.entry())
+	mount.Keeps = v.Owner()
 	mount.Want = append(mount.Want, core.Param{Name: plugin.ParamPV, Value: is.pv},
 		core.Param{Name: plugin.ParamOf, Value: is.of})
 	all, p := disk.Ladder{
@@ -293,7 +295,8 @@ func sessionKey(r hal.ISCSIRecord) hal.Key {
 	return hal.Key(string(KindSession) + "/" + r.Target + "/" + r.Portal + "/" + r.Interface)
 }
 
-func deviceKey(target string, lun int32) hal.Key {
+// DeviceKey is the key of a disk.
+func DeviceKey(target string, lun int32) hal.Key {
 	return hal.Key(string(KindDevice) + "/" + target + "/" + strconv.Itoa(int(lun)))
 }
 

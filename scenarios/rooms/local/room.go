@@ -61,7 +61,7 @@ func use(v world.Claimed) (world.Use, bool) {
 		share = exportDir
 	}
 	if v.PV.Spec.Local.FSType != nil {
-		disk = v.PV.Name
+		disk = string(local.KindDevice) + "^" + v.PV.Name
 	}
 	return world.Use{
 		Share: share, Disk: disk, Spec: v.PV.Name, Path: placeOf(v.UID, v.PV.Name),

@@ -191,7 +191,9 @@ func (h *run) swapsBack(r *world.Run) {
 	}
 	if h.swapped == oddDisk {
 		// Which disk is a volume's that came first while they were swapped nobody can say.
-		maps.DeleteFunc(r.Shows, func(_ any, id string) bool { return id == "disk local-odd" || id == "disk local-blank" })
+		maps.DeleteFunc(r.Shows, func(_ any, id string) bool {
+			return id == "disk local.device^local-odd" || id == "disk local.device^local-blank"
+		})
 	}
 	h.swapped = ""
 }
@@ -394,6 +396,9 @@ func (h *run) mounts(r *world.Run, at string) {
 
 // Sees is S1 of names in the directories.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	if e.Volume != "" {
+		return // it is no disk of the node
+	}
 	if e.Kind == sim.EffectFormatted {
 		r.Judges("S2")
 		if holds, uuid := r.W.BlockDeviceHolds(e.Path); holds != sim.Unrecognized {

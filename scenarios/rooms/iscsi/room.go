@@ -1,0 +1,128 @@
+// Package iscsi is iSCSI volumes as scenarios know them.
+package iscsi
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/iscsi"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// Room is iSCSI volumes, of PersistentVolumes and of pods.
+func Room() *world.Room {
+	return &world.Room{
+		Source: iscsi.Source(), IsOfNoGroup: true,
+		Words: []lang.Word{{
+			Form: "iscsi:FSTYPE:LUN:ADDRESS:TARGET",
+			Volume: func(text string) (corev1.VolumeSource, bool) {
+				src, ok := sourceOf(text)
+				return corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{
+					TargetPortal: src.TargetPortal, IQN: src.IQN, Lun: src.Lun, FSType: src.FSType,
+				}}, ok
+			},
+			Persistent: func(text string) (corev1.PersistentVolumeSource, bool) {
+				src, ok := sourceOf(text)
+				return corev1.PersistentVolumeSource{ISCSI: src}, ok
+			},
+		}},
+		Hunted: world.Hunted{Name: "iscsi", Site: "workload.iscsi", Never: 12, Volumes: volumes},
+		Path:   placeOf, Use: use, Differs: differs, Begin: begin, HasServer: true,
+		New: func() world.RoomRun { return &run{has: map[string]string{}} },
+	}
+}
+
+func sourceOf(text string) (*corev1.ISCSIPersistentVolumeSource, bool) {
+	part := strings.SplitN(text, ":", 4)
+	if len(part) < 4 {
+		return &corev1.ISCSIPersistentVolumeSource{}, false
+	}
+	lun, err := strconv.ParseInt(part[1], 10, 32)
+	return &corev1.ISCSIPersistentVolumeSource{
+		TargetPortal: part[2], IQN: part[3], Lun: int32(lun), FSType: part[0],
+	}, err == nil
+}
+
+func placeOf(uid, spec string) string {
+	source := iscsi.Source()
+	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), spec).Path
+}
+
+// use is how containers use an iSCSI volume.
+func use(v world.Claimed) (world.Use, bool) {
+	spec, isReadOnly := v.Spec.Name, v.ReadOnly
+	var portal, target string
+	var lun int32
+	if v.PV != nil {
+		src, claim := v.PV.Spec.ISCSI, v.Spec.PersistentVolumeClaim
+		spec, portal, target, lun = v.PV.Name, src.TargetPortal, src.IQN, src.Lun
+		isReadOnly = isReadOnly || src.ReadOnly || claim != nil && claim.ReadOnly ||
+			slices.Contains(v.PV.Spec.MountOptions, "ro")
+	} else {
+		src := v.Spec.ISCSI
+		portal, target, lun, isReadOnly = src.TargetPortal, src.IQN, src.Lun, isReadOnly || src.ReadOnly
+	}
+	return world.Use{
+		Disk: diskName(target, lun), Portal: portal + ":3260", Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly,
+	}, true
+}
+
+// diskName is what core calls a disk of a target.
+func diskName(target string, lun int32) string {
+	return "iscsi^" + target + " lun " + strconv.Itoa(int(lun))
+}
+
+func differs(w *sim.World, at string, _ bool) string {
+	if len(w.MountsAt(at)) == 0 {
+		return "nothing is mounted at " + at
+	}
+	return ""
+}
+
+// The targets of hunts: one that lets each initiator in, and one that asks for credentials.
+const (
+	open      = "iqn.2026-01.example:open"
+	closed    = "iqn.2026-01.example:closed"
+	openAt    = "10.0.0.1"
+	closedAt  = "10.0.0.2"
+	secret    = "chap"
+	blankDisk = "naa.0001" // is LUN 0 of open
+	usedDisk  = "naa.0002" // is LUN 1 of open
+	oddDisk   = "naa.0003" // is LUN 2 of open, and holds what nobody knows
+	thirdDisk = "naa.0004" // is LUN 0 of closed
+	spareDisk = "naa.0005" // has no number at first; another tenant's
+	usedUUID  = "88888888-1111-4222-8333-444455556666"
+	spareUUID = "99999999-1111-4222-8333-444455556666"
+)
+
+// volumes are the iSCSI volumes of hunts.
+var volumes = func() []world.HuntedShape {
+	of := func(target, address string, lun int32) *corev1.ISCSIPersistentVolumeSource {
+		return &corev1.ISCSIPersistentVolumeSource{TargetPortal: address, IQN: target, Lun: lun, FSType: "ext4"}
+	}
+	persistent := func(name, text string, src *corev1.ISCSIPersistentVolumeSource, options ...string) world.HuntedShape {
+		return world.Persistent(text, &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PersistentVolumeSpec{
+				PersistentVolumeSource: corev1.PersistentVolumeSource{ISCSI: src}, MountOptions: options,
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			},
+		})
+	}
+	return []world.HuntedShape{
+		persistent("iscsi-blank", "a disk of an array on which nothing is", of(open, openAt, 0)),
+		persistent("iscsi-used", "a disk of an array with a filesystem", of(open, openAt, 1), "noexec"),
+		persistent("iscsi-odd", "a disk of an array that holds what nobody knows", of(open, openAt, 2)),
+		persistent("iscsi-third", "a disk of another array", of(closed, closedAt, 0)),
+		{Text: "a disk of an array, named by the pod", Source: corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{
+			TargetPortal: openAt, IQN: open, Lun: 1, FSType: "ext4",
+		}}},
+	}
+}()
