@@ -178,5 +178,8 @@ func (r *rung) size() int {
 	for _, p := range r.Want {
 		n += len(p.Name) + len(p.Value) + 4
 	}
+	if r.Keeps != "" {
+		n += 1024 + len(r.Key) + len(r.Keeps) // of the record that keeps its facts
+	}
 	return n
 }

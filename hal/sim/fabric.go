@@ -115,6 +115,29 @@ func (w *World) SANDiskHolds(wwid string) (holds, uuid string) {
 	return "no disk", ""
 }
 
+// SANFlawOf is what is wrong with the filesystem on a disk of an array.
+func (w *World) SANFlawOf(wwid string) Flaw {
+	if m := w.mediumOf(wwid); m != nil {
+		return m.flaw
+	}
+	return NoFlaw
+}
+
+// MendSANDisk is a person who mends that filesystem, unless it is mounted.
+func (w *World) MendSANDisk(wwid string) {
+	isMounted := slices.ContainsFunc(w.scsiDisks, func(b *blockDevice) bool { return b.serial == wwid && w.isMounted(b) })
+	if m := w.mediumOf(wwid); m != nil && !isMounted {
+		m.flaw = NoFlaw
+	}
+}
+
+// ReleaseSANDisk is a person who has the device give up a disk that is made of it; nothing is on the disk then.
+func (w *World) ReleaseSANDisk(wwid string) {
+	if m := w.mediumOf(wwid); m != nil && m.holds == HeldByDevice {
+		m.holds = ""
+	}
+}
+
 // SANDiskAt is the disk of an array whose filesystem is mounted at a path, "" if none is.
 func (w *World) SANDiskAt(path string) (wwid string) {
 	stack := w.mounts.stack(path)

@@ -154,14 +154,17 @@ func shrinksJournal(r *world.Run, bytes int64) {
 
 // HasRoomFor: the journal can hold the records of a pod beside those that stay.
 func HasRoomFor(r *world.Run, p *world.Pod) bool {
-	room := int64(0)
+	room, most := int64(0), int64(cases.PodRoom)
 	for _, u := range p.Uses {
+		if u.Portal != "" { // it has a session and a device, too, and what is kept of its disk
+			room, most = room+4*cases.LadderRoom, most+4*cases.LadderRoom
+		}
 		room += cases.LadderRoom / 2
 		if u.Upon() != "" {
 			room += cases.LadderRoom / 2
 		}
 	}
-	return min(room, cases.PodRoom) <= r.Cfg.JournalMost*3/4-TakenByOthers(r, p)
+	return min(room, most) <= r.Cfg.JournalMost*3/4-TakenByOthers(r, p)
 }
 
 // TakenByOthers is what the records take of the journal that stay and are not a pod's own: those of a broken driver,
@@ -187,7 +190,7 @@ func TakenByOthers(r *world.Run, p *world.Pod) int64 {
 		is, worst := e.Record.Rung, journal.WorstSize(e.Record)
 		isRecorded[is.Key] = true
 		switch {
-		case is.Kind == core.KindServes:
+		case is.Kind == core.KindServes, is.Kind == core.KindKept:
 			taken += worst
 		case !r.IsBroken(string(is.Key)) && !isKeptBy(r, is.Pod) && upon[is.Key] == 0 || isOwn(is.Volume, is.Pod):
 		case len(is.Below) > 0 && !isUsed(is.Volume):

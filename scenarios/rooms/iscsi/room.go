@@ -35,7 +35,7 @@ func Room() *world.Room {
 		}},
 		Hunted: world.Hunted{Name: "iscsi", Site: "workload.iscsi", Never: 12, Volumes: volumes},
 		Path:   placeOf, Use: use, Differs: differs, Begin: begin, HasServer: true,
-		New: func() world.RoomRun { return &run{has: map[string]string{}} },
+		New: func() world.RoomRun { return &run{has: map[string]string{}, found: map[string]string{}} },
 	}
 }
 
@@ -97,6 +97,8 @@ const (
 	usedDisk  = "naa.0002" // is LUN 1 of open
 	oddDisk   = "naa.0003" // is LUN 2 of open, and holds what nobody knows
 	thirdDisk = "naa.0004" // is LUN 0 of closed
+	ownDisk   = "naa.0006" // is LUN ownLUN of open, which only pods name
+	ownLUN    = 3
 	spareDisk = "naa.0005" // has no number at first; another tenant's
 	usedUUID  = "88888888-1111-4222-8333-444455556666"
 	spareUUID = "99999999-1111-4222-8333-444455556666"
@@ -118,11 +120,11 @@ var volumes = func() []world.HuntedShape {
 	}
 	return []world.HuntedShape{
 		persistent("iscsi-blank", "a disk of an array on which nothing is", of(open, openAt, 0)),
-		persistent("iscsi-used", "a disk of an array with a filesystem", of(open, openAt, 1), "noexec"),
+		persistent("iscsi-used", "a disk of an array with a filesystem", of(open, openAt, 1)),
 		persistent("iscsi-odd", "a disk of an array that holds what nobody knows", of(open, openAt, 2)),
-		persistent("iscsi-third", "a disk of another array", of(closed, closedAt, 0)),
+		persistent("iscsi-third", "a disk of another array", of(closed, closedAt, 0), "noexec"),
 		{Text: "a disk of an array, named by the pod", Source: corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{
-			TargetPortal: openAt, IQN: open, Lun: 1, FSType: "ext4",
+			TargetPortal: openAt, IQN: open, Lun: ownLUN, FSType: "ext4",
 		}}},
 	}
 }()

@@ -1,6 +1,7 @@
 package iscsi
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/engine/plugin/iscsi"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -20,7 +22,8 @@ import (
 // S2: the agent makes a filesystem only on the disk that the volume names, if nothing is on it, and never on another
 // one that has got its number since.
 //
-// S28: a pod that is reported ready finds the disk that the volume had before, as long as pods have the volume.
+// S28: a pod that is reported ready finds the disk that the volume had before: for as long as its PersistentVolume is
+// there, or, of a volume of pods alone, as long as pods have it.
 //
 // S21: what it finds is mounted as it asks for.
 //
@@ -32,14 +35,12 @@ import (
 type run struct {
 	world.PlainRun
 	isHunted bool
-	has      map[string]string // the disk that a volume has, by its name, as long as pods have it
+	has      map[string]string // the disk that a volume has, by its name
+	found    map[string]string // the one that the agent has found for it first, though it may never have used it
 }
 
 // begin makes the arrays, and draws what becomes of them.
 func begin(g world.Planner) {
-	if !g.Persists() {
-		return
-	}
 	w := g.Run().W
 	w.AddTarget(open, openAt+":3260")
 	w.AddTarget(closed, closedAt+":3260")
@@ -48,13 +49,14 @@ func begin(g world.Planner) {
 	odd := []string{sim.Unrecognized, "LVM2_member", "xfs", sim.HeldByDevice}
 	w.AddSANDisk(oddDisk, odd[g.Pick("workload.iscsi-odd", oddDisk, 0, 1, 1, 1, 1)], "")
 	w.AddSANDisk(thirdDisk, "ext4", "66666666-1111-4222-8333-444455556666")
+	w.AddSANDisk(ownDisk, "", "")
 	w.AddSANDisk(spareDisk, []string{"", "ext4"}[g.Pick("workload.iscsi-spare", spareDisk, 0, 1, 1)], spareUUID)
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
 			h.isHunted = true
 		}
 	}
-	restores(w)
+	restores(w, nil)
 	for n := range 2 {
 		for _, address := range []string{openAt, closedAt} {
 			if g.Pick("workload.iscsi-portal", address, n, 3, 1) == 1 {
@@ -79,23 +81,24 @@ func begin(g world.Planner) {
 	}
 }
 
-// restores gives each number to its disk.
-func restores(w *sim.World) {
-	for n, wwid := range []string{blankDisk, usedDisk, oddDisk} {
-		if w.LUNOf(open, uint64(n)) != wwid {
-			w.MapLUN(open, uint64(n), wwid)
+// restores gives each number to the disk that its volume has, or is to have.
+func restores(w *sim.World, found map[string]string) {
+	for _, is := range disks {
+		if wwid := cmp.Or(found[diskName(is.target, is.lun)], is.wwid); w.LUNOf(is.target, uint64(is.lun)) != wwid {
+			w.MapLUN(is.target, uint64(is.lun), wwid)
 		}
-	}
-	if w.LUNOf(closed, 0) != thirdDisk {
-		w.MapLUN(closed, 0, thirdDisk)
 	}
 }
 
 // Mends is people who repair the array and the network.
 func (h *run) Mends(r *world.Run) {
 	if h.isHunted {
-		restores(r.W)
+		restores(r.W, h.found)
 		r.W.RestorePortals()
+		r.W.ReleaseSANDisk(oddDisk)
+		for _, wwid := range []string{blankDisk, usedDisk, oddDisk, ownDisk, thirdDisk, spareDisk} {
+			r.W.MendSANDisk(wwid)
+		}
 	}
 }
 
@@ -119,15 +122,27 @@ func split(volume string) (target string, lun uint64) {
 	return target, lun
 }
 
-// Stepped forgets the disk of a volume that nobody has any more.
+// Stepped forgets the disk of a volume of pods alone that none has any more.
 func (h *run) Stepped(r *world.Run) {
-	for volume := range h.has { // the order does not matter
-		target, lun := split(volume)
-		if _, known := r.Core.Belief(iscsi.DeviceKey(target, int32(lun))); !known && r.Synced {
-			delete(h.has, volume)
+	own := diskName(open, ownLUN)
+	if _, known := r.Core.Belief(iscsi.DeviceKey(open, ownLUN)); !known && r.Synced {
+		delete(h.has, own)
+		delete(h.found, own)
+	}
+	for _, d := range disks {
+		name := diskName(d.target, d.lun)
+		if v, known := r.Core.Rung(iscsi.DeviceKey(d.target, d.lun)); known && h.found[name] == "" {
+			h.found[name] = core.FactOf(v.Facts, disk.FactDisk)
 		}
 	}
 }
+
+// disks are the numbers of the targets, and the disks that they name at first.
+var disks = []struct {
+	target string
+	lun    int32
+	wwid   string
+}{{open, 0, blankDisk}, {open, 1, usedDisk}, {open, 2, oddDisk}, {open, 3, ownDisk}, {closed, 0, thirdDisk}}
 
 // Sees is S2 and S1 of what the agent does.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
@@ -169,7 +184,8 @@ func volumeOf(key hal.Key) string {
 func (h *run) takes(r *world.Run, what, volume, disk string) {
 	had, known := h.has[volume]
 	switch {
-	case known && had != disk && !r.Root.Forgotten:
+	case r.Root.Forgotten:
+	case known && had != disk:
 		r.Fail("S2", what, disk, "the agent takes the disk "+disk+" for the volume "+volume+", which has the disk "+had)
 	case !known && diskOf(r, volume) != disk:
 		r.Fail("S2", what, disk, "the agent takes the disk "+disk+" for the volume "+volume+", whose array has "+
@@ -206,7 +222,7 @@ func (h *run) misfit(r *world.Run, u world.Use) string {
 	if !isOurs(u) {
 		return ""
 	}
-	is, had := diskOf(r, u.Disk), h.has[u.Disk]
+	is, had := diskOf(r, u.Disk), cmp.Or(h.has[u.Disk], h.found[u.Disk])
 	holds, _ := r.W.SANDiskHolds(is)
 	switch {
 	case is == "":
@@ -215,6 +231,8 @@ func (h *run) misfit(r *world.Run, u world.Use) string {
 		return "it is another disk"
 	case holds != "" && holds != "ext4":
 		return "it holds " + holds
+	case r.W.SANFlawOf(is) == sim.Grave:
+		return "it has errors"
 	}
 	return ""
 }
