@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
@@ -39,7 +37,7 @@ type Source struct {
 }
 
 // Directory is the name of the source in the layout below a pod: "kubernetes.io~empty-dir".
-func (s *Source) Directory() string { return strings.ReplaceAll(s.Plugin, "/", "~") }
+func (s *Source) Directory() string { return DirectoryOf(s.Plugin) }
 
 // Serves reports whether a volume is of the source: by its PersistentVolume, nil if it has none, or by its entry in the
 // pod.

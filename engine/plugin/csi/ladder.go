@@ -47,7 +47,7 @@ type wish struct {
 // Source is CSI: PersistentVolumes with spec.csi, and inline volumes.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "csi", Plugin: "kubernetes.io/csi",
+		Name: "csi", Plugin: plugin.CSI,
 		InPod:    func(spec *corev1.Volume) bool { return spec.CSI != nil },
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.CSI != nil },
 		Driver: func(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string) {
