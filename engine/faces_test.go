@@ -164,16 +164,21 @@ func TestVolumesInUseAreThoseThatMayBeThere(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, names)
 	}
-	b.w.Cluster.Apply(pod("web", "a"), pod("second", "a"))
+	inline := pod("inline", "")
+	inline.Spec.Volumes[0].VolumeSource = corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: driverName}}
+	yes, object := true, csiDriver()
+	object.Spec.PodInfoOnMount = &yes
+	b.w.Cluster.Apply(object, pod("web", "a"), pod("second", "a"), inline)
 	b.run(time.Minute)
 	expect() // the driver attaches nothing
+	require.Equal(t, engine.Ready, b.status().Pods[0].State)
 
-	attaches := csiDriver()
+	attaches := object.DeepCopy()
 	attaches.Spec.AttachRequired = nil
 	b.w.Cluster.Apply(attaches)
 	b.run(time.Minute)
-	expect("kubernetes.io/csi/" + driverName + "^a")
-	b.w.Cluster.Delete(pod("web", "a"), pod("second", "a"))
+	expect("kubernetes.io/csi/" + driverName + "^a") // and no inline volume
+	b.w.Cluster.Delete(pod("web", "a"), pod("second", "a"), inline)
 	b.run(time.Hour)
 	expect()
 

@@ -53,8 +53,8 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	if lacks := h.Lacks(); lacks != "" {
 		m.lacks = &Refusal{"the host that the engine was made with has no " + lacks + "; give it one"}
 	}
-	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
 	m.cfg = cfg.withDefaults()
+	m.ears = ears{h.Runtime, h.Cluster, scrub.New(), m.cfg.VolumeSources}
 	m.h = m.ears.discreet(h)
 	m.stream = stream{
 		runtime: h.Runtime, level: cfg.EventLevel, sink: cfg.Events, looks: cfg.Happening, taken: m.checkStopped,

@@ -80,26 +80,27 @@ func (t Table) Driver(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver,
 // Plugin is the kubelet's name of the plugin that has rungs of kind, and whether it calls what sets them up
 // mount_device. If no source has such rungs, the name is that of the kind.
 func (t Table) Plugin(kind core.Kind) (name string, isDevice bool) {
-	for i := range t {
-		for j := range t[i].Kinds {
-			if t[i].Kinds[j].Name == kind {
-				return t[i].Plugin, t[i].Kinds[j].IsDevice
-			}
-		}
+	if s, k := t.of(kind); s != nil {
+		return s.Plugin, k.IsDevice
 	}
 	return string(kind), false
 }
 
-// kind is what the table knows of a kind of rungs, nil if no source has it.
-func (t Table) kind(name core.Kind) *plugin.Kind {
+// of is the source that has rungs of a kind, and what it says of the kind; nil if the table has none.
+func (t Table) of(name core.Kind) (*plugin.Source, *plugin.Kind) {
 	for i := range t {
 		for j := range t[i].Kinds {
 			if k := &t[i].Kinds[j]; k.Name == name {
-				return k
+				return &t[i], k
 			}
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+func (t Table) kind(name core.Kind) *plugin.Kind {
+	_, k := t.of(name)
+	return k
 }
 
 // VerbsOf returns the verbs that move rungs of kind; false if no source has such rungs.
