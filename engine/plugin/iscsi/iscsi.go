@@ -29,10 +29,12 @@ const (
 	KindSession core.Kind = "iscsi.session"
 )
 
-const (
-	pluginName = "kubernetes.io/iscsi"
-	directory  = "kubernetes.io~iscsi" // of such volumes below a pod
+const pluginName = "kubernetes.io/iscsi"
 
+// directory is where such volumes are below a pod.
+var directory = plugin.DirectoryOf(pluginName)
+
+const (
 	paramTarget    = "target"
 	paramPortal    = "portal"
 	paramInterface = "interface" // of volnode, for the session
