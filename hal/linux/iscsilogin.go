@@ -89,6 +89,9 @@ func iscsidLogsIn(program string, l loginRequest) (hal.Outcome, error) {
 	if err != nil {
 		return hal.Unknown, because(syscall.EIO, program+": "+err.Error()+" "+said)
 	}
+	if code == iscsiErrFatalLogin && len(l.CHAP) > 0 {
+		return hal.NotDone, because(syscall.EACCES, ended(program, said, code))
+	}
 	return iscsiadmEnded(program, said, code, iscsiErrSessionExists)
 }
 
@@ -142,22 +145,23 @@ func endSession(s session) (hal.Outcome, error) {
 	return iscsiadmEnded(program, said, code, iscsiErrNoSession, iscsiErrNoObjects, iscsiErrSysfs)
 }
 
-// The exit statuses of iscsiadm(8) that are no error of a call, by their names in open-iscsi, include/iscsi_err.h.
+// Exit statuses of iscsiadm(8), by their names in open-iscsi, include/iscsi_err.h.
 const (
 	iscsiErrNoSession     = 2  // SESS_NOT_FOUND
 	iscsiErrSessionExists = 15 // SESS_EXISTS
+	iscsiErrFatalLogin    = 19 // FATAL_LOGIN: iscsid does not take the target's credentials, or finds no target
 	iscsiErrNoObjects     = 21 // NO_OBJS_FOUND
 	iscsiErrSysfs         = 22 // SYSFS_LOOKUP: the session is gone
 )
 
-// iscsiErrors is what the others say. Those that are missing are EIO.
+// iscsiErrors is what those say that are no success. The ones that are missing are EIO.
 var iscsiErrors = map[int]syscall.Errno{
 	4:  syscall.ECONNREFUSED, // TRANS
 	8:  syscall.ETIMEDOUT,    // TRANS_TIMEOUT
 	11: syscall.ETIMEDOUT,    // PDU_TIMEOUT
 	12: syscall.ENXIO,        // TRANS_NOT_FOUND
 	13: syscall.EPERM,        // ACCESS
-	19: syscall.ENOENT,       // FATAL_LOGIN: such as a target that is not found
+	19: syscall.ENOENT,       // FATAL_LOGIN
 	20: syscall.ENXIO,        // ISCSID_NOTCONN
 	24: syscall.EACCES,       // LOGIN_AUTH_FAILED
 	27: syscall.EOPNOTSUPP,   // OP_NOT_SUPP

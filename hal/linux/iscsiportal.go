@@ -39,12 +39,12 @@ func tagOf(l loginRequest, iface settings) (tag string, err error) {
 				"/initiatorname.iscsi (iscsi-iname)")
 		}
 	}
-	auth := "None"
+	keys := []string{"InitiatorName=" + initiator, "SessionType=Normal", "TargetName=" + l.Record.Target}
+	stage := operational
 	if len(l.CHAP) > 0 {
-		auth = "CHAP,None"
+		stage, keys = security, append(keys, "AuthMethod=CHAP,None")
 	}
-	return askPortal(l.Record.Portal, iface.value("iface.net_ifacename"), "InitiatorName="+initiator,
-		"SessionType=Normal", "TargetName="+l.Record.Target, "AuthMethod="+auth)
+	return askPortal(l.Record.Portal, iface.value("iface.net_ifacename"), stage, keys...)
 }
 
 // Of the protocol (RFC 7143, section 11): both messages have a header of this length, in bytes.
@@ -53,9 +53,12 @@ const (
 	opLogin      = 0x40 | 0x03 // immediate
 	opLoginReply = 0x23
 	mostText     = 8192 // of keys, in bytes; what a target may send before others are agreed on
+
+	// The stages of a login: without credentials it begins with the second, as that of iscsid does.
+	security, operational byte = 0 << 2, 1 << 2
 )
 
-func askPortal(portal, device string, keys ...string) (tag string, err error) {
+func askPortal(portal, device string, stage byte, keys ...string) (tag string, err error) {
 	dialer := net.Dialer{Timeout: hal.LoginTime, Control: func(_, _ string, c syscall.RawConn) (err error) {
 		if device == "" {
 			return nil
@@ -70,7 +73,7 @@ func askPortal(portal, device string, keys ...string) (tag string, err error) {
 	if err := conn.SetDeadline(time.Now().Add(hal.LoginTime)); err != nil {
 		return "", err
 	}
-	if _, err := conn.Write(loginPDU(keys)); err != nil {
+	if _, err := conn.Write(loginPDU(stage, keys)); err != nil {
 		return "", noAnswer(err)
 	}
 	var header [pduHeader]byte
@@ -102,16 +105,16 @@ func tagIn(text []byte) string {
 	return anyTag
 }
 
-// loginPDU is a request to log in that asks to go on with the negotiation of security, and not to the next stage. A
-// session that exists is not touched: this one is by no name that iscsid uses, and never comes to be.
-func loginPDU(keys []string) []byte {
+// loginPDU is a request to log in that does not ask for the next stage. A session that exists is not touched: this one
+// is by no name that iscsid uses, and never comes to be.
+func loginPDU(stage byte, keys []string) []byte {
 	var data []byte
 	for _, key := range keys {
 		data = append(append(data, key...), 0)
 	}
 	header := make([]byte, pduHeader)
 	binary.BigEndian.PutUint32(header[4:], uint32(len(data)))
-	header[0] = opLogin
+	header[0], header[1] = opLogin, stage
 	random := machine{}.Random()
 	header[8] = 0x80 // the rest of the initiator's part of the session's name is random
 	copy(header[9:14], random[:])

@@ -30,7 +30,7 @@ func portal(t *testing.T, op byte, status uint16, keys string) (address string, 
 			return
 		}
 		text := make([]byte, (binary.BigEndian.Uint32(header[4:])+3)&^3)
-		if _, err := io.ReadFull(conn, text); err != nil || header[0] != opLogin || header[8] != 0x80 {
+		if _, err := io.ReadFull(conn, text); err != nil || header[0] != opLogin || header[8] != 0x80 || header[1]&^0x4 != 0 {
 			return
 		}
 		got <- string(text)
@@ -44,7 +44,7 @@ func portal(t *testing.T, op byte, status uint16, keys string) (address string, 
 
 func TestATargetSaysWhetherItTakesALogin(t *testing.T) {
 	at, asked := portal(t, opLoginReply, 0, "AuthMethod=CHAP\x00TargetPortalGroupTag=7\x00")
-	tag, err := askPortal(at, "", "InitiatorName=iqn.me", "TargetName=iqn.a")
+	tag, err := askPortal(at, "", operational, "InitiatorName=iqn.me", "TargetName=iqn.a")
 	require.NoError(t, err)
 	require.Equal(t, "7", tag)
 	require.Equal(t, "InitiatorName=iqn.me\x00TargetName=iqn.a", strings.TrimRight(<-asked, "\x00"))
@@ -53,7 +53,7 @@ func TestATargetSaysWhetherItTakesALogin(t *testing.T) {
 		"TargetPortalGroupTag=../..\x00": anyTag,
 	} {
 		at, _ := portal(t, opLoginReply, 0x0101, keys)
-		tag, err := askPortal(at, "")
+		tag, err := askPortal(at, "", security)
 		require.NoError(t, err)
 		require.Equal(t, want, tag, keys)
 	}
@@ -65,15 +65,15 @@ func TestAPortalThatTakesNoLoginSaysWhy(t *testing.T) {
 		0x0300: syscall.EIO, 0x0900: syscall.EIO,
 	} {
 		at, _ := portal(t, opLoginReply, status, "")
-		_, err := askPortal(at, "")
+		_, err := askPortal(at, "", security)
 		require.ErrorIs(t, err, errno, "%04x", status)
 	}
 	at, _ := portal(t, 'H', 0, "")
-	_, err := askPortal(at, "")
+	_, err := askPortal(at, "", security)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
-	_, err = askPortal(l.Addr().String(), "")
+	_, err = askPortal(l.Addr().String(), "", security)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
