@@ -50,7 +50,7 @@ func runs(t *testing.T, image *Image, j Job, args ...string) {
 		log, _ = os.ReadFile(j.Log)
 	}
 	require.NoError(t, err, "%s\n%s", out.String(), log)
-	require.Zero(t, status, out.String())
+	require.Zero(t, status, "%s\n%s", out.String(), log)
 }
 
 // build makes a program of a package that runs on any Linux.
@@ -113,6 +113,17 @@ func TestProjectQuotas(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(j.Share, "quotas.sh"), script, 0o755))
 			build(t, filepath.Join(j.Share, "volnode"), "build", "-tags", "volnode_faults", "./cmd/volnode")
 			runs(t, image, j, "bash", "quotas.sh", fsType)
+		})
+	}
+}
+
+// hal/linux uses disks of targets that the machine's own kernel has.
+func TestISCSI(t *testing.T) {
+	for _, kernel := range Kernels {
+		t.Run(kernel, func(t *testing.T) {
+			image, j := machine(t, kernel)
+			build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+			runs(t, image, j, "./linux.test", "-test.run", "^TestISCSI", "-test.v")
 		})
 	}
 }

@@ -142,6 +142,7 @@ func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
 	if is, err = deviceOf(device); err != nil {
 		return is, err
 	}
+	is.Says = says(device, is.Device)
 	if err := readContent(device, &is); err != nil {
 		return is, err
 	}

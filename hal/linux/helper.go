@@ -32,6 +32,10 @@ type request struct {
 	Check   *hal.FilesystemCheck
 	Clone   *cloneRequest
 	Flex    *flexRequest
+	Login   *loginRequest
+	Logout  *logoutRequest
+	Scan    *hal.SCSIAddress
+	Forget  *forgetRequest
 }
 
 type unmountRequest struct {

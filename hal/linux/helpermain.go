@@ -91,6 +91,17 @@ func perform(req request) response {
 	case req.Clone != nil:
 		outcome, err := clone(*req.Clone)
 		return answer(err, outcome)
+	case req.Login != nil:
+		outcome, err := login(*req.Login)
+		return answer(err, outcome)
+	case req.Logout != nil:
+		outcome, err := logout(*req.Logout)
+		return answer(err, outcome)
+	case req.Scan != nil:
+		return answer(scan(*req.Scan), hal.NotDone)
+	case req.Forget != nil:
+		outcome, err := forget(*req.Forget)
+		return answer(err, outcome)
 	case req.Flex != nil:
 		return callFlex(*req.Flex)
 	case req.Usage != nil:
