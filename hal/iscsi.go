@@ -11,6 +11,9 @@ type ISCSI interface {
 	// Sessions lists the sessions that the kernel has, whoever has made them, by their numbers. It asks the kernel's
 	// memory alone, and waits for no target: of class syscall. A node without an initiator has none.
 	Sessions(c Call) ([]ISCSISession, error)
+	// Records lists the records of agents, whose interfaces begin with [OwnInterface]: each of what has a session, or had
+	// one, or was to have one. Of class file. A node without an initiator has none.
+	Records(c Call) ([]ISCSIRecord, error)
 	// Login has iscsid make the session of a record, which it writes first: with l.CHAP, which no argument of a program,
 	// no environment and no file for others than root ever holds. If the record has a session, it only brings the record
 	// up to date, from which iscsid logs in again after a failure. Of class helper: iscsid goes on with a login for up to

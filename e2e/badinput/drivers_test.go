@@ -184,7 +184,8 @@ func TestTwoVolumesOneHandle(t *testing.T) {
 		host.Pod("twin", "twin", "data", host.Claim("twin")))
 	why := n.volume("twin", "data", engine.Blocked)
 	t.Log(why)
-	require.Contains(t, why, "PersistentVolume twin names the volume csi.volnode.dev^vol-1, and so does PersistentVolume data, "+
+	require.Contains(t, why, "PersistentVolume twin names the volume csi.volnode.dev^vol-1, and so does "+
+		"PersistentVolume data, "+
 		"which another pod on this node uses, with another fsType")
 	require.Contains(t, why, "give both the same options, or stop the pod that uses the other")
 	n.unharmed()

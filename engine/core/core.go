@@ -111,7 +111,8 @@ func New(s Start) *Core {
 		places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{},
 		open: map[hal.OpID]*rung{}, serial: map[string]bool{},
-		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, kept: map[hal.Key]kept{}, waits: map[Waiter]PodUID{},
+		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{},
+		kept: map[hal.Key]kept{}, waits: map[Waiter]PodUID{},
 		none: &plight{isShared: true},
 	}
 	if s.HasRun {

@@ -31,7 +31,7 @@ type (
 	Registered struct{ Actor string }
 	// Serves: who serves an actor while somebody waits who would come first at a start; By is "" if nobody does.
 	Serves struct{ Actor, By string }
-	// OwnerGone: the object is gone that [Rung].Keeps names.
+	// OwnerGone: the object is gone that [ParamOwner] names.
 	OwnerGone struct{ Owner string }
 	// Observed: what is at a rung's place, read at or after the Step numbered Since.
 	Observed struct {

@@ -142,7 +142,7 @@ func (c *Core) release(r *rung) {
 // record composes the record of r as it stands. The caller sets Phase.
 func (c *Core) record(r *rung) Record {
 	spec := r.Rung
-	spec.Renew, spec.Pins, spec.Keeps = 0, false, "" // the next start hears of them again
+	spec.Renew, spec.Pins = 0, false // the next start hears of them again
 	if r.made != nil {
 		spec.Want = r.made
 	}
@@ -178,8 +178,8 @@ func (r *rung) size() int {
 	for _, p := range r.Want {
 		n += len(p.Name) + len(p.Value) + 4
 	}
-	if r.Keeps != "" {
-		n += 1024 + len(r.Key) + len(r.Keeps) // of the record that keeps its facts
+	if owner := r.owner(); owner != "" {
+		n += 1024 + len(r.Key) + len(owner) // of the record that keeps its facts
 	}
 	return n
 }

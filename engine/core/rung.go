@@ -84,9 +84,6 @@ type Rung struct {
 	// Pins: its facts tell what containers were given, and only the journal remembers them: they are durable before
 	// anybody hears that it is up.
 	Pins bool
-	// Keeps names the object whose volume it is, by name and uid: the facts of its last setup stay known for as long as
-	// that is there, though nothing of the rung may be left; "" for not.
-	Keeps string
 	// Renew is how many seconds after its last setup the setup of a rung that is up is repeated; 0 is never. A start of
 	// the agent knows of no last setup, so it repeats it at once.
 	Renew  uint16

@@ -84,7 +84,7 @@ type Volume struct {
 	Registered []string
 }
 
-// Owner names the PersistentVolume for which facts of rungs are kept: see [core.Rung].Keeps. "" without one.
+// Owner names the PersistentVolume for which facts of rungs are kept: see [core.ParamOwner]. "" without one.
 func (v Volume) Owner() string {
 	if v.PV == nil {
 		return ""

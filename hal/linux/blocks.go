@@ -337,6 +337,8 @@ func whyNotFormat(f hal.NewFilesystem, is hal.BlockDevice) error {
 	switch {
 	case is.Is() != f.Device:
 		return because(syscall.ENODEV, fmt.Sprintf("the path leads to device %s by now", is.Is()))
+	case f.Says != "" && f.Says != is.Says:
+		return because(syscall.ENODEV, fmt.Sprintf("the device is the disk %s by now", is.Says))
 	case is.ReadOnly:
 		return syscall.EROFS
 	case len(is.Holders) > 0:

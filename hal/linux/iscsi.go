@@ -35,6 +35,16 @@ func (i *iscsi) Sessions(c hal.Call) (all []hal.ISCSISession, err error) {
 	return all, err
 }
 
+func (i *iscsi) Records(c hal.Call) (all []hal.ISCSIRecord, err error) {
+	err = i.host.within(c, hal.ClassFile, "iscsi records", "", func() error {
+		for _, dir := range databases {
+			all = append(all, records{dir}.own()...)
+		}
+		return nil
+	})
+	return all, err
+}
+
 func (i *iscsi) Login(c hal.Call, l hal.ISCSILogin) error {
 	object := l.Target + " " + l.Portal
 	return i.host.within(c, hal.ClassHelper, "iscsi login", object, func() error {

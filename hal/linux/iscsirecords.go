@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -200,6 +201,27 @@ func (r records) lock() (unlock func(), err error) {
 		return nil, err
 	}
 	return func() { unix.Close(fd) }, nil
+}
+
+// own are the records of agents. What is no record of one is none.
+func (r records) own() (all []hal.ISCSIRecord) {
+	files, _ := filepath.Glob(r.dir + "/nodes/*/*/" + hal.OwnInterface + "*") // the pattern is well formed
+	for _, file := range files {
+		dir, name := filepath.Split(file)
+		part := strings.Split(filepath.Base(dir), ",") // address, port, tag
+		address, err := netip.ParseAddr(part[0])
+		if err != nil || len(part) != 3 {
+			continue
+		}
+		of := hal.ISCSIRecord{
+			Target: filepath.Base(filepath.Dir(filepath.Dir(file))), Interface: name,
+			Portal: net.JoinHostPort(address.String(), part[1]),
+		}
+		if checkRecord(of) == nil {
+			all = append(all, of)
+		}
+	}
+	return all
 }
 
 // portalDir is the directory for records of a target at a portal.

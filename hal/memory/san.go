@@ -11,6 +11,8 @@ type san struct{}
 
 func (san) Sessions(hal.Call) ([]hal.ISCSISession, error) { return nil, nil }
 
+func (san) Records(hal.Call) ([]hal.ISCSIRecord, error) { return nil, nil }
+
 func (san) Login(_ hal.Call, l hal.ISCSILogin) error {
 	return &hal.Error{
 		Op: "iscsi login", Object: l.Target, Class: hal.ClassHelper, Outcome: hal.NotDone, Errno: syscall.ENXIO,

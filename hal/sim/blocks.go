@@ -76,12 +76,12 @@ func (w *World) PutDisk(name, holds, uuid string) (path string) {
 func (b *blockDevice) fill(holds, uuid string) { b.medium.fill(holds, uuid, b.device, b.path) }
 
 // fill has a disk hold something else, as it is seen by a number and at a path.
-func (m *medium) fill(holds, uuid string, device hal.Device, path string) {
-	*m = medium{serial: m.serial, holds: holds, uuid: uuid}
+func (b *medium) fill(holds, uuid string, device hal.Device, path string) {
+	*b = medium{serial: b.serial, holds: holds, uuid: uuid}
 	if slices.Contains(filesystems, holds) {
-		m.sb = newSuperblock(device, holds, path)
+		b.sb = newSuperblock(device, holds, path)
 		if holds != "xfs" {
-			m.sb.root.attach(lostAndFound, m.sb.newNode(hal.TypeDirectory, 0o700))
+			b.sb.root.attach(lostAndFound, b.sb.newNode(hal.TypeDirectory, 0o700))
 		}
 	}
 }

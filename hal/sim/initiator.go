@@ -41,6 +41,7 @@ type hostISCSI struct{ *host }
 
 var (
 	callSessions = newCallSite("iscsi.sessions", hal.ClassSyscall, false)
+	callRecords  = newCallSite("iscsi.records", hal.ClassFile, false)
 	callLogin    = newCallSite("iscsi.login", hal.ClassHelper, true)
 	callLogout   = newCallSite("iscsi.logout", hal.ClassHelper, true)
 	siteDaemon   = newSite("iscsi.daemon")
@@ -53,6 +54,15 @@ func (h hostISCSI) Sessions(c hal.Call) ([]hal.ISCSISession, error) {
 		return nil, k.done(errno)
 	}
 	return h.w.ISCSISessions(), k.done(0)
+}
+
+func (h hostISCSI) Records(c hal.Call) ([]hal.ISCSIRecord, error) {
+	k := h.enter(callRecords, "", c, &h.w.menus.read)
+	errno, ok := k.acts()
+	if !ok {
+		return nil, k.done(errno)
+	}
+	return h.w.ISCSIRecords(), k.done(0)
 }
 
 // ISCSISessions are the sessions that the kernel has.

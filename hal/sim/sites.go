@@ -78,7 +78,7 @@ func Sites() []Site {
 		callHealth, callStorage, callControllerCaps)
 	add(read, callConnect, callSecret, callConfigMap, callBundle, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
-		callReadlink, callSessions, callDisks)
+		callReadlink, callSessions, callRecords, callDisks)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify, callQuota)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {

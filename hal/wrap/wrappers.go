@@ -442,6 +442,15 @@ func (w iscsi) Sessions(
 	})
 }
 
+func (w iscsi) Records(
+	c hal.Call,
+) ([]hal.ISCSIRecord, error) {
+	at := Site{"iscsi records", "", hal.ClassFile, false}
+	return get(w.around, at, c, func() ([]hal.ISCSIRecord, error) {
+		return w.ISCSI.Records(c)
+	})
+}
+
 func (w iscsi) Login(
 	c hal.Call, l hal.ISCSILogin,
 ) error {

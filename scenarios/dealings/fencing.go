@@ -257,10 +257,9 @@ func seesFailure(r *world.Run, thing string, seen []hal.MountID) {
 // person deletes the pod. What its containers have counts as well: the pod may have been edited since.
 func OccupiesFailed(r *world.Run, p *world.Pod) bool {
 	return slices.ContainsFunc(slices.Concat(p.Uses, p.Given), func(u world.Use) bool {
-		return (u.Driver != "" || u.Portal != "") && r.W.DiskFailed(u.Path) != sim.NoDiskFailure &&
-			slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool {
-				return d.Name == u.Driver && (!d.Is.Staging || d.Is.Style != sim.StageMounts)
-			})
+		return HasFailed(r, u) && (u.Portal != "" || slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool {
+			return d.Name == u.Driver && (!d.Is.Staging || d.Is.Style != sim.StageMounts)
+		}))
 	})
 }
 

@@ -13,7 +13,9 @@ import (
 
 // The parameters of the rungs.
 const (
-	ParamSource  = "source"  // a directory or a device of the node; none where a rung below finds it, or of what a start has found
+	// ParamSource is a directory or a device of the node; there is none where a rung below finds it, nor of what a start
+	// has found.
+	ParamSource  = "source"
 	ParamFlags   = "flags"   // of the bind mount, with commas between them
 	ParamFSType  = "fsType"  // of the filesystem
 	ParamOptions = "options" // of the filesystem, with commas between them; with its flags
@@ -26,6 +28,7 @@ const (
 	FactDisk   = "disk"   // the name of the disk
 	FactHolds  = "holds"  // the uuid of the filesystem on it, or [Blank]
 	FactNode   = "node"   // the path of the device, if no parameter has it
+	FactName   = "name"   // the device and its disk, for people; none if the path says it
 	FactSays   = "says"   // the WWID that it answers with; none if that is not what tells it from others
 	Blank      = "blank"
 )
@@ -49,7 +52,7 @@ type Ladder struct {
 	Bind, Mount, Device core.Rung // with what is the source's own of each
 	FSType              string
 	FSTypeField         string       // the path of the field that says so
-	Name                string       // of the volume, and of no other one, in any cluster: the uuid of its filesystem follows from it
+	Name                string       // of the volume, and of no other one: the uuid of its filesystem follows from it
 	IsReadOnly          bool         // the source has the filesystem mounted read-only
 	Same                []core.Param // parameters that device and mount have in common
 }

@@ -120,7 +120,7 @@ func (w work) needsMending(err error) string {
 		by = "xfs_repair "
 	}
 	return fmt.Sprintf("the filesystem of %s has errors: %s; volnode does not mount it, and looks again; mend it by "+
-		"hand: %s%s", w.source, err, by, w.source)
+		"hand: %s%s", w.name(), err, by, w.source)
 }
 
 // notMounted is the end of a setup whose mount failed.
@@ -134,7 +134,7 @@ func (w work) notMounted(err error) core.Result {
 // exchanged is the end of a setup that finds another disk mounted than the one that it has looked at.
 func (w work) exchanged(m hal.Mount, device string) core.Result {
 	r := op.Unknown(fmt.Sprintf("%s shows %s, and not the device %s: %s leads to another one by now; volnode unmounts "+
-		"it, and looks again", w.path, m.Fingerprint(), device, w.source))
+		"it, and looks again", w.path, m.Fingerprint(), device, w.name()))
 	r.UndoFirst, r.BelowUnknown = true, true
 	return r
 }
@@ -152,6 +152,16 @@ func (w work) device() (device, holds string) {
 		}
 	}
 	return "", ""
+}
+
+// name is the device, for people.
+func (w work) name() string {
+	for _, f := range w.o.Below {
+		if name := core.FactOf(f.Facts, FactName); name != "" {
+			return name
+		}
+	}
+	return w.source
 }
 
 // says is the WWID that the rung below has of the device, "" if that is not what tells it from others.
@@ -180,7 +190,7 @@ func (w work) isOn(m hal.Mount, device, holds string) (bool, error) {
 func (w work) format(device string) (core.Result, bool) {
 	if had := core.FactOf(w.o.Facts, FactHolds); had != "" {
 		r := op.NotDone(fmt.Sprintf("%s (device %s) is blank, and the volume had the filesystem %s; volnode makes no other "+
-			"one: attach the disk of the volume", w.source, device, had))
+			"one: attach the disk of the volume", w.name(), device, had))
 		r.BelowUnknown = true // it is looked at again: the disk may be back
 		return r, false
 	}
@@ -217,7 +227,7 @@ func (w work) upMount(m hal.Mount, holds string) core.Result {
 	fingerprint := m.Fingerprint()
 	if m.NoDevice || hal.IsFailed(fingerprint) && !w.isReadOnly() {
 		r := op.Unknown(fmt.Sprintf("the filesystem of %s takes no writes: %s; volnode unmounts it, and mounts it again "+
-			"once its pods have ended; look at the kernel's log, and mend it with fsck(8)", w.source, fingerprint))
+			"once its pods have ended; look at the kernel's log, and mend it with fsck(8)", w.name(), fingerprint))
 		r.UndoFirst, r.Failed, r.BelowUnknown = true, true, m.NoDevice
 		return r
 	}

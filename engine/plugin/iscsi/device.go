@@ -94,6 +94,7 @@ func lookAt(h *hal.Host, o core.Op, d hal.SCSIDisk) core.Result {
 		Facts: []core.Fact{
 			{Name: disk.FactDevice, Value: b.Is()}, {Name: disk.FactDisk, Value: b.Says},
 			{Name: disk.FactHolds, Value: holds}, {Name: disk.FactNode, Value: node}, {Name: disk.FactSays, Value: b.Says},
+			{Name: disk.FactName, Value: who},
 		},
 	}
 }

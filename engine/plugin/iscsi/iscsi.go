@@ -1,5 +1,5 @@
-// Package iscsi is the volume source iscsi: a disk (LUN) of a target on the storage network, with a filesystem (K:G75 to
-// G84). Its ladder is bind/pod → mount/disk → device/disk → session.
+// Package iscsi is the volume source iscsi: a disk (LUN) of a target on the storage network, with a filesystem (K:G75
+// to G84). Its ladder is bind/pod → mount/disk → device/disk → session.
 //
 // The node asks for no list of targets: a volume names its target and its portal. A session is on an interface of
 // volnode's own, so that one of somebody else is never ended. Nothing tells one disk from another but its WWID: a disk
@@ -9,6 +9,7 @@ package iscsi
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,8 +133,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	own := is.session(v)
 	device := core.Rung{
 		Key: DeviceKey(is.target, is.lun), Kind: KindDevice, Volume: is.name(), Below: []hal.Key{own.Key}, Intent: true,
-		Keeps: v.Owner(),
-		Want:  []core.Param{{Name: plugin.ParamPV, Value: is.pv}, {Name: plugin.ParamOf, Value: is.of}},
+		Want: is.whose(v),
 	}
 	bind := bindRung(v.Root, string(v.Pod.UID), is.spec)
 	bind.Volume = is.name()
@@ -141,17 +141,23 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		bind.Want = append(bind.Want, core.Param{Name: plugin.ParamPV, Value: is.pv})
 	}
 	mount := mountRung(v.Root, "iface-"+is.from, is.entry())
-	mount.Keeps = v.Owner()
-	mount.Want = append(mount.Want, core.Param{Name: plugin.ParamPV, Value: is.pv},
-		core.Param{Name: plugin.ParamOf, Value: is.of})
+	mount.Want = append(mount.Want, is.whose(v)...)
 	all, p := disk.Ladder{
 		Bind: bind, Mount: mount, Device: device, FSType: is.fsType, FSTypeField: is.field("fsType"),
-		Name: "iscsi volume " + is.target + " " + strconv.Itoa(int(is.lun)), IsReadOnly: is.isReadOnly, Same: is.same(),
+		Name: "iscsi volume " + is.target + " " + strconv.Itoa(int(is.lun)), IsReadOnly: is.isReadOnly,
+		Same: sameOf(is.record(), is.lun),
 	}.Rungs(to, v)
 	if p != nil {
 		return nil, p
 	}
 	return append(all, own), nil
+}
+
+// whose says whose volume a rung is of that pods share.
+func (is *volume) whose(v plugin.Volume) []core.Param {
+	return []core.Param{
+		{Name: core.ParamOwner, Value: v.Owner()}, {Name: plugin.ParamPV, Value: is.pv}, {Name: plugin.ParamOf, Value: is.of},
+	}
 }
 
 // settle gives what is left out its default, and says what is wrong with the rest.
@@ -176,9 +182,9 @@ func (is *volume) settle(v plugin.Volume) *plugin.Problem {
 	case !isName(is.target):
 		return plugin.Problemf(is.field("iqn"), "%.250q is no iSCSI name; it begins with iqn., eui. or naa. and has at most "+
 			"%d characters (RFC 7143, 4.2.7)", is.target, mostName)
-	case !isGood || isOdd(is.portal, ".:-_[]"):
-		return plugin.Problemf(is.field("targetPortal"), "%.250q is no address; write ADDRESS:PORT, an IPv6 address in "+
-			"brackets", is.portal)
+	case !isGood:
+		return plugin.Problemf(is.field("targetPortal"), "%.250q is no address; write an IP address, and its port behind "+
+			"a colon if that is not %d", is.portal, defaultPort)
 	case len(is.portals) > 0:
 		return plugin.Problemf(is.field("portals"), "more than one portal takes multipath, which volnode does not serve; "+
 			"remove the list, and name one portal in targetPortal")
@@ -206,34 +212,31 @@ const (
 	mostName      = 223 // bytes (RFC 7143, 4.2.7.1)
 	mostInterface = 64
 	mostLUN       = 255 // validation of Kubernetes
-	defaultPort   = ":3260"
+	defaultPort   = 3260
 )
 
-// portalOf spells a portal with its port (K:G76).
+// portalOf spells a portal as the kernel does, with its port (K:G76). A name that may lead elsewhere is none.
 func portalOf(text string) (portal string, isGood bool) {
-	address, port := text, ""
-	switch at := strings.LastIndexByte(text, ':'); {
-	case strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"):
-		port = defaultPort
-	case at < 0:
-		port = defaultPort
-	case strings.HasPrefix(text, "["):
-		address, port = text[:at], text[at:]
-		if !strings.HasSuffix(address, "]") {
+	at, err := netip.ParseAddrPort(text)
+	if err != nil {
+		address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+		if err != nil {
 			return "", false
 		}
-	case strings.Count(text, ":") > 1:
-		address, port = "["+text+"]", defaultPort
-	default:
-		address, port = text[:at], text[at:]
+		at = netip.AddrPortFrom(address, defaultPort)
 	}
-	n, err := strconv.ParseUint(port[1:], 10, 16)
-	return address + port, err == nil && n > 0 && address != "" && address != "[]"
+	return at.String(), at.Port() != 0 && at.Addr().Zone() == ""
 }
 
-// name names the disk.
-func (is *volume) name() string {
-	return string(Kind) + "^" + is.target + " lun " + strconv.Itoa(int(is.lun))
+func (is *volume) name() string { return nameOf(is.target, is.lun) }
+
+// nameOf names a disk.
+func nameOf(target string, lun int32) string {
+	return string(Kind) + "^" + target + " lun " + strconv.Itoa(int(lun))
+}
+
+func (is *volume) record() hal.ISCSIRecord {
+	return hal.ISCSIRecord{Target: is.target, Portal: is.portal, Interface: is.own()}
 }
 
 // entry is the name of the directory at which the filesystem of the disk is mounted (K:G76).
@@ -251,14 +254,27 @@ func (is *volume) own() string {
 	return hal.OwnInterface + "-" + hex.EncodeToString(sum[:8])
 }
 
-// same is what the rungs of a disk and of its session have in common.
-func (is *volume) same() []core.Param {
+// sameOf is what the rungs of a disk and of its mount have in common.
+func sameOf(r hal.ISCSIRecord, lun int32) []core.Param {
+	return append(paramsOf(r),
+		core.Param{Name: paramLUN, Value: strconv.Itoa(int(lun)), OnChange: core.OnChangeRebuild})
+}
+
+// paramsOf says which session it is.
+func paramsOf(r hal.ISCSIRecord) []core.Param {
 	const change = core.OnChangeRebuild
 	return []core.Param{
-		{Name: paramTarget, Value: is.target, OnChange: change},
-		{Name: paramPortal, Value: is.portal, OnChange: change},
-		{Name: paramInterface, Value: is.own(), OnChange: change},
-		{Name: paramLUN, Value: strconv.Itoa(int(is.lun)), OnChange: change},
+		{Name: paramTarget, Value: r.Target, OnChange: change},
+		{Name: paramPortal, Value: r.Portal, OnChange: change},
+		{Name: paramInterface, Value: r.Interface, OnChange: change},
+	}
+}
+
+// sessionRung is all that a session says of its rung.
+func sessionRung(r hal.ISCSIRecord) core.Rung {
+	return core.Rung{
+		Key: sessionKey(r), Kind: KindSession, Volume: string(KindSession) + "^" + r.Target + " " + r.Portal, Intent: true,
+		Limits: limits, Want: plugin.Sorted(paramsOf(r)),
 	}
 }
 
@@ -275,22 +291,16 @@ func (is *volume) session(v plugin.Volume) core.Rung {
 	} else {
 		is.secret = ""
 	}
-	return core.Rung{
-		Key:  sessionKey(hal.ISCSIRecord{Target: is.target, Portal: is.portal, Interface: is.own()}),
-		Kind: KindSession, Volume: string(KindSession) + "^" + is.target + " " + is.portal, Intent: true, Limits: limits,
-		Want: plugin.Sorted([]core.Param{
-			{Name: paramTarget, Value: is.target, OnChange: change},
-			{Name: paramPortal, Value: is.portal, OnChange: change},
-			{Name: paramInterface, Value: is.own(), OnChange: change},
-			{Name: paramFrom, Value: is.from, OnChange: change},
-			{Name: paramInitiator, Value: is.initiator, OnChange: change},
-			{Name: paramCHAP, Value: chap, OnChange: change},
-			{Name: plugin.ParamSecret, Value: is.secret, OnChange: change},
-			{Name: paramVersion, Value: version, OnChange: core.OnChangeRefresh},
-			{Name: plugin.ParamPV, Value: is.pv},
-			{Name: plugin.ParamOf, Value: is.of},
-		}),
-	}
+	r := sessionRung(is.record())
+	r.Want = plugin.Sorted(append(r.Want,
+		core.Param{Name: paramFrom, Value: is.from, OnChange: change},
+		core.Param{Name: paramInitiator, Value: is.initiator, OnChange: change},
+		core.Param{Name: paramCHAP, Value: chap, OnChange: change},
+		core.Param{Name: plugin.ParamSecret, Value: is.secret, OnChange: change},
+		core.Param{Name: paramVersion, Value: version, OnChange: core.OnChangeRefresh},
+		core.Param{Name: plugin.ParamPV, Value: is.pv},
+		core.Param{Name: plugin.ParamOf, Value: is.of}))
+	return r
 }
 
 func sessionKey(r hal.ISCSIRecord) hal.Key {

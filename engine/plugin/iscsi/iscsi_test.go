@@ -107,7 +107,8 @@ func TestABlankDiskOfATargetIsFormattedAndMounted(t *testing.T) {
 	require.False(t, there)
 }
 
-// TestANumberIsGivenToAnotherDisk is what becomes of a volume whose LUN is another disk by now: nothing of that changes.
+// TestANumberIsGivenToAnotherDisk is what becomes of a volume whose LUN is another disk by now: nothing of that
+// changes.
 func TestANumberIsGivenToAnotherDisk(t *testing.T) {
 	n := node()
 	ops, r := up(t, n, of())
@@ -187,9 +188,9 @@ func TestFieldsThatCantBeServed(t *testing.T) {
 
 func TestPortalsAreSpeltWithAPort(t *testing.T) {
 	for text, want := range map[string]string{
-		"10.0.0.1": "10.0.0.1:3260", "10.0.0.1:860": "10.0.0.1:860", "san.example": "san.example:3260",
-		"fd00::1": "[fd00::1]:3260", "[fd00::1]": "[fd00::1]:3260", "[fd00::1]:860": "[fd00::1]:860",
-		"": "", ":3260": "", "a:": "", "a:0": "", "[fd00::1]x:1": "", "[]": "",
+		"10.0.0.1": "10.0.0.1:3260", "10.0.0.1:860": "10.0.0.1:860", "san.example": "", "san.example:860": "",
+		"fd00::1": "[fd00::1]:3260", "[FD00:0::1]": "[fd00::1]:3260", "[fd00::1]:860": "[fd00::1]:860",
+		"": "", ":3260": "", "10.0.0.1:": "", "10.0.0.1:0": "", "[fd00::1]x:1": "", "[]": "", "[fe80::1%eth0]:3260": "",
 	} {
 		portal, isGood := portalOf(text)
 		require.Equal(t, want != "", isGood, text)
@@ -199,14 +200,16 @@ func TestPortalsAreSpeltWithAPort(t *testing.T) {
 	}
 }
 
-// TestAVolumeOfAPod shares its disk with a PersistentVolume of the same one, and has a session of its own if it asks for
-// another name of the initiator.
+// TestAVolumeOfAPod shares its disk with a PersistentVolume of the same one, and has a session of its own if it asks
+// for another name of the initiator.
 func TestAVolumeOfAPod(t *testing.T) {
 	v := of()
 	pv, p := Ladder(nil, v)
 	require.Nil(t, p)
 	v.PV = nil
-	v.Spec.ISCSI = &corev1.ISCSIVolumeSource{TargetPortal: portal, IQN: iqn, Lun: 1, FSType: "ext4", ISCSIInterface: "default"}
+	v.Spec.ISCSI = &corev1.ISCSIVolumeSource{
+		TargetPortal: portal, IQN: iqn, Lun: 1, FSType: "ext4", ISCSIInterface: "default",
+	}
 	inline, p := Ladder(nil, v)
 	require.Nil(t, p)
 	for i := 1; i < 4; i++ {

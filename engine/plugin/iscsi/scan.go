@@ -1,6 +1,8 @@
 package iscsi
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/volnode/volnode/engine/core"
@@ -19,8 +21,7 @@ func mountKey(iface, entry string) hal.Key {
 // mountRung is all that the place of a mount says of its rung.
 func mountRung(root, iface, entry string) core.Rung {
 	dir := mountsDir(root)
-	_, of, _ := strings.Cut(entry, "-")
-	target, lun, _ := cutLast(of, "-lun-")
+	target, lun := splitEntry(entry)
 	return core.Rung{
 		Key: mountKey(iface, entry), Kind: KindMount, Volume: string(Kind) + "^" + target + " lun " + lun, Intent: true,
 		Want: append(make([]core.Param, 0, 12),
@@ -28,6 +29,23 @@ func mountRung(root, iface, entry string) core.Rung {
 			core.Param{Name: plugin.ParamStop, Value: dir},
 		),
 	}
+}
+
+// splitEntry takes a name of a mount apart.
+func splitEntry(entry string) (target, lun string) {
+	_, of, _ := strings.Cut(entry, "-")
+	target, lun, _ = cutLast(of, "-lun-")
+	return target, lun
+}
+
+// deviceOf is the key of the disk that such a name is of.
+func deviceOf(entry string) hal.Key {
+	target, text := splitEntry(entry)
+	lun, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return ""
+	}
+	return DeviceKey(target, int32(lun))
 }
 
 func cutLast(text, at string) (before, after string, found bool) {
@@ -42,12 +60,18 @@ func cutLast(text, at string) (before, after string, found bool) {
 type scan struct {
 	binds  plugin.Directories
 	mounts [][2]string // interface, and name
+	// records are what volnode has, or may have, sessions of; disks are by them.
+	records []hal.ISCSIRecord
+	disks   map[hal.ISCSIRecord][]hal.SCSIDisk
 }
 
 func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
 
-// Node lists where filesystems of disks are mounted.
+// Node lists where filesystems of disks are mounted, and the sessions on interfaces of volnode.
 func (l *scan) Node(s *plugin.Scanner) error {
+	if err := l.sessions(s); err != nil {
+		return err
+	}
 	dir := mountsDir(s.Root)
 	names, err := s.Top(dir)
 	if err != nil {
@@ -65,14 +89,59 @@ func (l *scan) Node(s *plugin.Scanner) error {
 	return nil
 }
 
+func (l *scan) sessions(s *plugin.Scanner) error {
+	sessions, err := s.Host.ISCSI.Sessions(s.Call)
+	if err != nil {
+		return err
+	}
+	if l.records, err = s.Host.ISCSI.Records(s.Call); err != nil {
+		return err
+	}
+	l.disks = map[hal.ISCSIRecord][]hal.SCSIDisk{}
+	for _, is := range sessions {
+		if !strings.HasPrefix(is.Interface, hal.OwnInterface) {
+			continue
+		}
+		disks, err := s.Host.SCSI.Disks(s.Call, is.Host)
+		if err != nil {
+			return err
+		}
+		l.disks[is.ISCSIRecord] = append(l.disks[is.ISCSIRecord], disks...)
+		if !slices.Contains(l.records, is.ISCSIRecord) {
+			l.records = append(l.records, is.ISCSIRecord)
+		}
+	}
+	return nil
+}
+
+// Discover makes rungs of sessions, of their disks, and of what is mounted of those.
 func (l *scan) Discover(d *plugin.Discovery) {
+	isFound := map[hal.Key]bool{}
+	for _, r := range l.records {
+		session := sessionRung(r)
+		d.Lower = append(d.Lower, session)
+		for _, disk := range l.disks[r] {
+			lun := int32(min(disk.Address.LUN, mostLUN+1))
+			if key := DeviceKey(r.Target, lun); lun <= mostLUN && !isFound[key] {
+				isFound[key] = true
+				d.Lower = append(d.Lower, core.Rung{
+					Key: key, Kind: KindDevice, Volume: nameOf(r.Target, lun), Below: []hal.Key{session.Key}, Intent: true,
+					Want: plugin.Sorted(sameOf(r, lun)),
+				})
+			}
+		}
+	}
 	for _, m := range l.mounts {
 		iface, entry := m[0], m[1]
 		if _, _, is := cutLast(entry, "-lun-"); !is || !strings.HasPrefix(iface, "iface-") {
 			d.Unrecognised(mountsDir(d.Root)+"/"+iface+"/"+entry, "the name is not that of a disk of a target")
 			continue
 		}
-		d.Lower = append(d.Lower, mountRung(d.Root, iface, entry))
+		mount := mountRung(d.Root, iface, entry)
+		if of := deviceOf(entry); isFound[of] {
+			mount.Below = []hal.Key{of}
+		}
+		d.Lower = append(d.Lower, mount)
 	}
 	l.binds.Discover(d)
 }

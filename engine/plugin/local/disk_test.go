@@ -133,7 +133,9 @@ func TestAVolumeHasOneDisk(t *testing.T) {
 			n.World.NameBlockDevice(dev, c.disk)
 			r := setUpDevice(n.HAL(), core.Op{
 				Kind: KindDevice, Params: rungs[2].Want,
-				Facts: []core.Fact{{Name: disk.FactDisk, Value: named + " of 1073741824 bytes"}, {Name: disk.FactHolds, Value: c.had}},
+				Facts: []core.Fact{
+					{Name: disk.FactDisk, Value: named + " of 1073741824 bytes"}, {Name: disk.FactHolds, Value: c.had},
+				},
 			})
 			if c.why != "" {
 				require.Equal(t, hal.NotDone, r.Outcome)

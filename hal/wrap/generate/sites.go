@@ -69,6 +69,7 @@ var sites = map[string]map[string]site{
 	},
 	"ISCSI": {
 		"Sessions": {"iscsi sessions", `""`, "Syscall", false},
+		"Records":  {"iscsi records", `""`, "File", false},
 		"Login":    {"iscsi login", `l.Target + " " + l.Portal`, "Helper", true},
 		"Logout":   {"iscsi logout", `r.Target + " " + r.Portal`, "Helper", true},
 	},
