@@ -1,0 +1,60 @@
+package mutants
+
+// iscsis is engines that serve iSCSI volumes wrong.
+var iscsis = []Mutant{
+	{
+		"a disk is what a target has under a number", "S2, S28, laws 5.6", "engine/plugin/iscsi.lookAt",
+		`case had != "" && had != b.Says:`, `case had != "" && had == b.Says+"?":`,
+	},
+	{
+		"what the kernel found once is what a disk is", "S2, laws 8.4", "engine/plugin/iscsi.lookAt",
+		"case b.Says != d.WWID:", `case b.Says == d.WWID+"?":`,
+	},
+	{
+		"which disk a volume has is not kept", "S2, S10, laws 5.6", "engine/core.Core.keeps",
+		`owner == "" ||`, `owner != "" ||`,
+	},
+	{
+		"what is kept of a disk is not read", "S2, S10, laws 5.6", "engine/core.Core.knownFacts",
+		"return k.facts", "return nil",
+	},
+	{
+		"what is kept of a disk goes with a start", "S2, S10, laws 5.6", "engine/core.Core.recallKept",
+		"rec.Facts}", "nil}",
+	},
+	{
+		"a session stays when its last user has gone", "L1", "engine/plugin/iscsi.logOut",
+		"err := h.ISCSI.Logout(op.Call(o), recordOf(o), s.ID); err != nil {",
+		`err := error(nil); err != nil {`,
+	},
+	{
+		"a session is on the interface of the node", "S1, laws 7.3", "engine/plugin/iscsi.volume.own",
+		`is.initiator == "" {
+		return hal.OwnInterface`, `is.initiator == "" {
+		return "default"`,
+	},
+	{
+		"a start does not look for sessions", "L1, laws 5.4", "engine/plugin/iscsi.scan.sessions",
+		"if !strings.HasPrefix(is.Interface, hal.OwnInterface) {", "if true {",
+	},
+	{
+		"a start does not look for records of sessions", "L1, laws 5.4", "engine/plugin/iscsi.scan.sessions",
+		"l.records, err = s.Host.ISCSI.Records(s.Call); err != nil {", "false {",
+	},
+	{
+		"a session that has ended is taken for up", "L2", "engine/plugin/iscsi.findDisk",
+		"r.BelowUnknown = true", "r.BelowUnknown = false",
+	},
+	{
+		"a device fails with the filesystem on it", "L2, laws 7.1", "engine/core.Core.failBelow",
+		`Value(b.params(), "path") != "" {`, "true {",
+	},
+	{
+		"a pod keeps a mount whose device is gone", "L2", "engine/plugin/disk.work.up",
+		"r.BelowUnknown = true, true, w.isOfDevice()", "r.BelowUnknown = true, true, false",
+	},
+	{
+		"a login without credentials", "L2, K:G78", "engine/plugin/iscsi.logIn",
+		"CHAP: chap}", "CHAP: hal.Secret{}}",
+	},
+}
