@@ -148,14 +148,13 @@ func endSession(s session) (hal.Outcome, error) {
 		return hal.NotDone, err
 	}
 	for _, d := range disks {
-		held, err := claim(d.Name)
+		held, err := claim(d)
 		switch {
 		case err == nil:
 			defer held.Close()
-		case errors.Is(err, syscall.EBUSY):
+		case !errors.Is(err, syscall.ENXIO):
 			return hal.NotDone, err
 		}
-		// Of a disk that fails, or that has gone, the kernel says first whether somebody has it.
 	}
 	program, err := iscsiadm()
 	if err != nil {
