@@ -21,10 +21,12 @@ type ISCSI interface {
 	//
 	// EACCES, NotDone: the target refuses this initiator, or its credentials. ENOENT, NotDone: the portal has no such
 	// target, or no interface has the name l.From. ECONNREFUSED and ETIMEDOUT, NotDone: no target answers at the portal.
+	// EINVAL, NotDone: a name is none, the portal is not written as package net/netip does, or half of the credentials is
+	// missing. After NotDone there is no record. EALREADY, Unknown: iscsid still works on an earlier login.
 	Login(c Call, l ISCSILogin) error
-	// Logout ends the session that has the number id, unless it is gone, or id is 0; then it removes the record. EBUSY,
-	// NotDone: a disk of the session is in use (see [SCSI.Remove]), and Detail names it. ESTALE, NotDone: the session is
-	// not of that record. Of class helper.
+	// Logout ends the session that has the number id, unless it is gone, or id is 0; then it removes the record, and its
+	// interface once no record uses that. EBUSY, NotDone: a disk of the session is in use (see [SCSI.Remove]), and Detail
+	// names it. ESTALE, NotDone: the session is not of that record. Of class helper.
 	Logout(c Call, r ISCSIRecord, id uint32) error
 }
 

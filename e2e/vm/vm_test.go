@@ -128,6 +128,13 @@ func TestISCSI(t *testing.T) {
 	}
 }
 
+// The cases of iSCSI are as they were recorded here.
+func TestISCSICases(t *testing.T) {
+	image, j := machine(t, Kernels[0])
+	build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
+	runs(t, image, j, "./conform", "-san")
+}
+
 // hal/linux does on older kernels what it does on this host's: without statmount(2), with one that tells no source, and
 // without mount events.
 func TestOlderKernels(t *testing.T) {

@@ -29,12 +29,23 @@ var Quotas string
 //go:embed testdata/quotas.txt
 var quotaScripts string
 
+// SANGolden is Golden of the cases that need iSCSI targets.
+//
+//go:embed testdata/san.golden
+var SANGolden string
+
+//go:embed testdata/san.txt
+var sanScripts string
+
 // Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #,
 // blank lines between.
 func Cases() []Case { return casesOf(scripts) }
 
 // QuotaCases are those of testdata/quotas.txt: their worlds have project quotas.
 func QuotaCases() []Case { return casesOf(quotaScripts) }
+
+// SANCases are those of testdata/san.txt: their worlds are [SAN]s.
+func SANCases() []Case { return casesOf(sanScripts) }
 
 func casesOf(text string) []Case {
 	var all []Case
@@ -117,6 +128,11 @@ func CheckCases(newWorld func() World) []Difference { return check(Cases(), Gold
 // CheckQuotaCases is CheckCases of those that need project quotas.
 func CheckQuotaCases(newWorld func() World) []Difference {
 	return check(QuotaCases(), Quotas, newWorld)
+}
+
+// CheckSANCases is CheckCases of those that need iSCSI targets.
+func CheckSANCases(newWorld func() World) []Difference {
+	return check(SANCases(), SANGolden, newWorld)
 }
 
 func check(cases []Case, golden string, newWorld func() World) []Difference {

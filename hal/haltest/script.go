@@ -24,6 +24,7 @@ type run struct {
 	disks  map[string]*disk
 	// urls are those of repositories, by their names.
 	urls map[string]string
+	san  sanNames
 }
 
 // disk is one by its name, as Probe has found it last.
@@ -48,16 +49,25 @@ type disk struct {
 //	limit P BYTES [PROJECT]  lift P [PROJECT]    quota P      uses PROJECT directory|limit P
 //	disk NAME blank|junk|TYPE [UUID]             probe|identify NAME|P format NAME TYPE UUID [begun|other]
 //	spoil NAME dirty|mendable|grave  mend NAME   check NAME TYPE UUID [other]
+//	target NAME PORTAL…      admit NAME [as=INITIATOR] [chap=USER:SECRET] [back=USER:SECRET]
+//	map NAME LUN DISK|-      portal N down|dead|up            records
+//	login SESSION [from=NAME] [as=INITIATOR] [chap=USER:SECRET] [back=USER:SECRET]
+//	logout SESSION [zero|first|of=SESSION]       sessions
+//	scan SESSION LUN         luns SESSION        forget SESSION LUN [now] [other]
+//	says SESSION:LUN         claim SESSION:LUN   unclaim SESSION:LUN
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"
 // has it go into the mount at P, the top one, and "in P bottom" into the one below all others there. NAME~ is a
 // repository that the server of NAME does not have. PROJECT is a number that counts from the first one of agents.
+// SESSION is TARGET@PORTAL, or TARGET@PORTAL/INTERFACE; "none" stands for one whose host is not there. A disk that luns
+// has listed has the name SESSION:LUN.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {
 		r := &run{
 			world: w, host: w.Host(), holds: map[string]func(){}, disks: map[string]*disk{}, urls: map[string]string{},
+			san: newSANNames(),
 		}
 		r.names.learn(r)
 		for i, line := range script {

@@ -37,3 +37,36 @@ type World interface {
 	UseProject(project uint32, how, path string)
 	Close()
 }
+
+// SAN is a world with iSCSI targets, which the cases of testdata/san.txt need. Its node has an initiator without a
+// session, whose name is [NodeInitiator].
+type SAN interface {
+	World
+	// Portal is the address of a portal. 1 and 2 have a cable each; 3, an IPv6 address, is on that of 1. No target is
+	// ever at 4, of the cable of 1.
+	Portal(n int) string
+	// MakeTarget makes a target at portals. It has no disks, and lets nobody in.
+	MakeTarget(target string, portals ...int)
+	// Admit lets an initiator in, which sees all disks of the target. It has to show credentials, by the names of their
+	// settings (iscsid.conf(5)), if any are there; "node.session.auth.password_in" and its user are what the target shows.
+	// Once one initiator has credentials, those without are refused.
+	Admit(target, initiator string, chap map[string]string)
+	// PutLUN gives a target a disk under a number, in place of the one there; "" takes that away. A disk is made, blank,
+	// when it is first named. Nobody tells the node.
+	PutLUN(target string, lun uint64, disk string)
+	// WWID is what a disk says of itself.
+	WWID(disk string) string
+	// SetPortal cuts the cable of a portal, and waits until its sessions fail ("down"), or until they are given up for
+	// now ("dead"); or it joins the cable ("up"), and waits until they are there again.
+	SetPortal(n int, how string)
+	// Claim opens a block device as one who wants it for himself alone (open(2), O_EXCL).
+	Claim(path string) (release func(), err error)
+	// Settle waits until the disks that were found can be used.
+	Settle()
+	// Records lists what the initiator has on its disk, sorted: "TARGET PORTAL INTERFACE", followed by
+	// " with credentials" if it has some, and "interface NAME".
+	Records() []string
+}
+
+// NodeInitiator is the iSCSI name of the node of a [SAN].
+const NodeInitiator = "iqn.2026-01.example:node"

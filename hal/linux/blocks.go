@@ -154,19 +154,14 @@ func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
 
 // deviceOf is all that a device is but for its content.
 func deviceOf(device *os.File) (is hal.BlockDevice, err error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(device.Fd()), &st); err != nil {
+	if is, err = numbersOf(device); err != nil {
 		return is, err
 	}
-	is.Device = hal.Device{Major: unix.Major(st.Rdev), Minor: unix.Minor(st.Rdev)}
 	var size uint64
 	if err := ask(device, blkGetSize64, &size); err != nil {
 		return is, err
 	}
 	is.Size = int64(size)
-	if err := ask(device, blkGetDiskSeq, &is.Sequence); err != nil {
-		is.Sequence = 0 // before Linux 5.15
-	}
 	readOnly, err := unix.IoctlGetInt(int(device.Fd()), unix.BLKROGET)
 	if err != nil {
 		return is, err

@@ -12,6 +12,6 @@
 //		linux.HelperMain()
 //	}
 //
-// The agent's own threads touch its root directory's filesystem, /proc, /sys/fs/cgroup, binds and memory filesystems
+// The agent's own threads touch its root directory's filesystem, /proc, /sys, binds and memory filesystems
 // only, so that a SIGKILLed agent can be started again at once, whatever a volume's filesystem does.
 package linux

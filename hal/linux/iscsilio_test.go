@@ -98,7 +98,7 @@ func TestISCSIDiskServesAFilesystem(t *testing.T) {
 	h, n := withTargets(t)
 	s := logIn(t, h, plainAt(1))
 	require.Equal(t, lio.Initiator, s.Initiator)
-	require.FileExists(t, "/etc/iscsi/nodes/"+plainTarget+"/10.77.1.2,3260,7/volnode-plain")
+	require.FileExists(t, n.Database()+"/nodes/"+plainTarget+"/10.77.1.2,3260,7/volnode-plain")
 	again := logIn(t, h, plainAt(1))
 	require.Equal(t, s.ID, again.ID)
 	none, err := h.SCSI.Disks(hal.Call{}, s.Host)

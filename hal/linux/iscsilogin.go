@@ -55,28 +55,51 @@ func login(l loginRequest) (hal.Outcome, error) {
 	if err != nil {
 		return hal.NotDone, err
 	}
-	sessions, err := sessionsIn("/sys")
+	is, isThere, err := sessionOf(l.Record)
 	if err != nil {
 		return hal.NotDone, err
 	}
-	if at := slices.IndexFunc(sessions, func(s session) bool { return s.ISCSIRecord == l.Record }); at >= 0 {
-		if err := db.write(l, iface, conf, cmp.Or(sessions[at].tag, anyTag)); err != nil {
+	if isThere {
+		if err := db.write(l, iface, conf, cmp.Or(is.tag, anyTag)); err != nil {
 			return hal.Unknown, err
 		}
 		return hal.Done, nil
 	}
-	tag, err := tagOf(l, iface)
-	if err == nil {
-		err = db.write(l, iface, conf, tag)
-	}
-	outcome := hal.NotDone
-	if err == nil {
-		outcome, err = iscsidLogsIn(program, l)
-	}
+	outcome, err := newSession(program, db, l, iface, conf)
 	if outcome == hal.NotDone {
 		err = errors.Join(err, db.remove(l.Record))
 	}
 	return outcome, err
+}
+
+func newSession(program string, db records, l loginRequest, iface, conf settings) (hal.Outcome, error) {
+	tag, err := tagOf(l, iface)
+	if err == nil {
+		err = db.write(l, iface, conf, tag)
+	}
+	if err != nil {
+		return hal.NotDone, err
+	}
+	if outcome, err := iscsidLogsIn(program, l); err != nil {
+		return outcome, err
+	}
+	_, isThere, err := sessionOf(l.Record)
+	if err == nil && !isThere {
+		err = because(syscall.EALREADY, "iscsid is busy with an earlier login")
+	}
+	if err != nil {
+		return hal.Unknown, err
+	}
+	return hal.Done, nil
+}
+
+// sessionOf is the first session of a record.
+func sessionOf(r hal.ISCSIRecord) (is session, isThere bool, err error) {
+	all, err := sessionsIn("/sys")
+	if at := slices.IndexFunc(all, func(s session) bool { return s.ISCSIRecord == r }); at >= 0 {
+		return all[at], true, err
+	}
+	return session{}, false, err
 }
 
 func iscsidLogsIn(program string, l loginRequest) (hal.Outcome, error) {
@@ -125,16 +148,22 @@ func endSession(s session) (hal.Outcome, error) {
 		return hal.NotDone, err
 	}
 	for _, d := range disks {
-		held, err := claim(d.Name)
+		held, err := claim(d)
 		switch {
 		case err == nil:
 			defer held.Close()
-		case errors.Is(err, syscall.EBUSY):
+		case !errors.Is(err, syscall.ENXIO):
 			return hal.NotDone, err
 		}
-		// Of a disk that fails, or that has gone, the kernel says first whether somebody has it.
 	}
 	program, err := iscsiadm()
+	if err != nil {
+		return hal.NotDone, err
+	}
+	db, err := databaseIn(databases)
+	if err == nil {
+		err = db.provide(s.ISCSIRecord)
+	}
 	if err != nil {
 		return hal.NotDone, err
 	}

@@ -190,6 +190,22 @@ func (r records) remove(of hal.ISCSIRecord) error {
 	return removeFile(r.dir + "/ifaces/" + of.Interface)
 }
 
+// provide sees that the interface of a session is there, or iscsiadm does not end it.
+func (r records) provide(of hal.ISCSIRecord) error {
+	unlock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	file := r.dir + "/ifaces/" + of.Interface
+	if _, err := os.Stat(file); !errors.Is(err, syscall.ENOENT) {
+		return err
+	}
+	return r.replace(file, of, settings{
+		{"iface.iscsi_ifacename", of.Interface}, {"iface.transport_name", "tcp"},
+	}.text())
+}
+
 // lock keeps other helpers away: one may remove the interface that another needs. It ends with this process.
 func (r records) lock() (unlock func(), err error) {
 	fd, err := unix.Open(r.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -134,19 +134,20 @@ func forget(f forgetRequest) (hal.Outcome, error) {
 	if !isDisk || is.Is() != f.Disk.Is() {
 		return hal.NotDone, because(syscall.ENODEV, "another device is at that address by now")
 	}
-	held, err := claim(is.Name)
+	held, err := claim(is)
 	if err == nil {
 		defer held.Close()
-		err = isStill(held, is)
+		if f.Flush {
+			err = unix.Fsync(int(held.Fd()))
+		}
 	}
-	if err == nil && f.Flush {
-		err = unix.Fsync(int(held.Fd()))
-	}
+	isOffline := errors.Is(err, syscall.ENXIO) // and nobody has it
 	switch {
-	case errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENODEV):
-		return hal.NotDone, err
-	case err != nil && f.Flush:
+	case err == nil || isOffline && !f.Flush:
+	case held != nil || isOffline:
 		return hal.NotDone, because(syscall.EIO, "what was written can't be flushed: "+err.Error())
+	default:
+		return hal.NotDone, err
 	}
 	if err := write(dir+"/delete", "1"); err != nil && !gone(err) && !errors.Is(err, syscall.ENODEV) {
 		return hal.Unknown, err
@@ -166,33 +167,36 @@ func write(file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// isStill: ENODEV if the name of a disk led to another device.
-func isStill(held *os.File, d hal.SCSIDisk) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(held.Fd()), &st); err != nil {
-		return err
-	}
-	is := hal.BlockDevice{Device: hal.Device{Major: unix.Major(st.Rdev), Minor: unix.Minor(st.Rdev)}}
-	if err := ask(held, blkGetDiskSeq, &is.Sequence); err != nil {
-		is.Sequence = 0 // before Linux 5.15
-	}
-	if is.Is() != d.Is() {
-		return because(syscall.ENODEV, "/dev/"+d.Name+" leads to device "+is.Is())
-	}
-	return nil
-}
-
 // claim opens a disk for this process alone (open(2), O_EXCL): EBUSY if somebody has mounted it or a part of it, or has
-// it for himself. That is so for a disk that fails, too: the kernel asks for it first.
-func claim(name string) (*os.File, error) {
-	fd, err := unix.Open("/dev/"+name, unix.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
+// it for himself. ENXIO if nobody has, and it fails: the kernel looks at that last. ENODEV if its name leads to another
+// device.
+func claim(d hal.SCSIDisk) (*os.File, error) {
+	fd, err := unix.Open("/dev/"+d.Name, unix.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
 	if err == unix.EBUSY {
-		return nil, because(syscall.EBUSY, name+" is in use"+usersOf(name))
+		return nil, because(syscall.EBUSY, d.Name+" is in use"+usersOf(d.Name))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), "/dev/"+name), nil
+	held := os.NewFile(uintptr(fd), "/dev/"+d.Name)
+	if is, err := numbersOf(held); err != nil || is.Is() != d.Is() {
+		held.Close()
+		return nil, errors.Join(err, because(syscall.ENODEV, "/dev/"+d.Name+" leads to device "+is.Is()))
+	}
+	return held, nil
+}
+
+// numbersOf are those that name a device.
+func numbersOf(device *os.File) (is hal.BlockDevice, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(device.Fd()), &st); err != nil {
+		return is, err
+	}
+	is.Device = hal.Device{Major: unix.Major(st.Rdev), Minor: unix.Minor(st.Rdev)}
+	if err := ask(device, blkGetDiskSeq, &is.Sequence); err != nil {
+		is.Sequence = 0 // before Linux 5.15
+	}
+	return is, nil
 }
 
 // usersOf says where a disk, or a part of it, is mounted, and what is made of it, as far as this process sees it.

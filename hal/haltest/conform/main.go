@@ -29,6 +29,7 @@ func run() int {
 	sequences := flag.Uint64("sequences", 2000, "how many random sequences to run")
 	seed := flag.Uint64("seed", 1, "seed of the first sequence")
 	quotas := flag.String("quotas", "", "run the cases of project quotas alone, on a filesystem of this type: ext4, xfs")
+	san := flag.Bool("san", false, "run the cases of iSCSI targets alone, on a machine of e2e/vm")
 	flag.Parse()
 	if !haltest.PrivateMounts() {
 		fmt.Fprintln(os.Stderr, "conform: needs root: it mounts, in a mount namespace of its own")
@@ -39,6 +40,9 @@ func run() int {
 		cases = haltest.QuotaCases()
 		newWorld = func() haltest.World { return backends.LinuxOn(*quotas) }
 	}
+	if *san {
+		cases, newWorld = haltest.SANCases(), backends.LinuxWithSAN
+	}
 	if *rewrite {
 		if err := os.WriteFile(*golden, []byte(haltest.Record(cases, newWorld)), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "conform:", err)
@@ -46,13 +50,11 @@ func run() int {
 		}
 		return 0
 	}
-	if *quotas != "" {
-		all := haltest.CheckQuotaCases(newWorld)
-		for i, d := range all {
-			show(i+1, *quotas+": "+d.String())
-		}
-		fmt.Printf("%d cases, %d differences\n", len(cases), len(all))
-		return min(len(all), 1)
+	switch {
+	case *quotas != "":
+		return told(*quotas, len(cases), haltest.CheckQuotaCases(newWorld))
+	case *san:
+		return told("san", len(cases), haltest.CheckSANCases(newWorld))
 	}
 	differences := 0
 	for backend, newWorld := range backends.All {
@@ -77,6 +79,15 @@ func run() int {
 		return 1
 	}
 	return 0
+}
+
+// told shows the differences of the cases of one kind, and is the exit status.
+func told(kind string, cases int, all []haltest.Difference) int {
+	for i, d := range all {
+		show(i+1, kind+": "+d.String())
+	}
+	fmt.Printf("%d cases, %d differences\n", cases, len(all))
+	return min(len(all), 1)
 }
 
 func show(n int, text string) {

@@ -59,23 +59,31 @@ func Start(dir string) *Node {
 		panic("lio: this is no machine of e2e/vm")
 	}
 	call("modprobe", "-a", "sd_mod", "veth", "iscsi_tcp", "target_core_mod", "target_core_file", "iscsi_target_mod")
-	if _, err := os.Stat("/run/netns/" + namespace); err != nil {
-		call("ip", "netns", "add", namespace)
-		call("ip", "-n", namespace, "link", "set", "lo", "up")
-		for _, n := range []string{"1", "2"} {
-			call("ip", "link", "add", "i"+n, "type", "veth", "peer", "name", "t"+n, "netns", namespace)
-			call("ip", "addr", "add", "10.77."+n+".1/24", "dev", "i"+n)
-			call("ip", "-n", namespace, "addr", "add", "10.77."+n+".2/24", "dev", "t"+n)
-			call("ip", "link", "set", "i"+n, "up")
-		}
-		call("ip", "addr", "add", "fd77::1/64", "dev", "i1", "nodad")
+	cleanUp()
+	call("ip", "netns", "add", namespace)
+	for _, n := range []string{"1", "2"} {
+		call("ip", "link", "add", "i"+n, "type", "veth", "peer", "name", "t"+n, "netns", namespace)
+		call("ip", "addr", "add", "10.77."+n+".1/24", "dev", "i"+n)
+		call("ip", "-n", namespace, "addr", "add", "10.77."+n+".2/24", "dev", "t"+n)
+		call("ip", "link", "set", "i"+n, "up")
 	}
+	call("ip", "addr", "add", "fd77::1/64", "dev", "i1", "nodad")
 	check(os.WriteFile("/etc/iscsi/initiatorname.iscsi", []byte("InitiatorName="+Initiator+"\n"), 0o600))
 	check(os.WriteFile("/etc/iscsi/iscsid.conf", []byte(settings), 0o600))
 	n := &Node{dir: dir}
 	n.StartInitiator()
 	n.Reset()
 	return n
+}
+
+// cleanUp ends what an earlier process has left: its initiator, and the cables. Nobody has its mount of the namespace.
+func cleanUp() {
+	_ = exec.Command("iscsiadm", "-k", "0").Run() // it may have ended
+	_ = exec.Command("ip", "netns", "delete", namespace).Run()
+	_ = os.Remove("/run/netns/" + namespace)
+	for _, n := range []string{"1", "2"} {
+		_ = exec.Command("ip", "link", "delete", "i"+n).Run()
+	}
 }
 
 // StartInitiator starts iscsid(8).
@@ -111,6 +119,14 @@ func (n *Node) Close() {
 	n.StopInitiator()
 }
 
+// Database is where open-iscsi has its records.
+func (n *Node) Database() string {
+	if _, err := os.Stat("/var/lib/iscsi"); err == nil {
+		return "/var/lib/iscsi"
+	}
+	return "/etc/iscsi"
+}
+
 // Reset has all as Start left it.
 func (n *Node) Reset() {
 	for _, cable := range []string{"1", "2"} {
@@ -129,7 +145,7 @@ func (n *Node) Reset() {
 		}
 	}
 	for _, dir := range []string{"nodes", "ifaces", "static", "send_targets"} {
-		check(os.RemoveAll("/etc/iscsi/" + dir))
+		check(os.RemoveAll(n.Database() + "/" + dir))
 	}
 }
 
@@ -225,8 +241,8 @@ func serial(disk string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(
 // WWID is what the kernel calls a disk: of its serial number, LIO makes a name of the kind NAA 6.
 func (n *Node) WWID(disk string) string { return "naa.6001405" + serial(disk) }
 
-// SetPortal cuts the cable of a portal, and waits until the sessions there fail ("down"), or until they are given up for
-// now ("dead"); or it joins it, and waits until they are there again ("up").
+// SetPortal cuts the cable of a portal, and waits until the sessions there fail ("down"), or until they are given up
+// for now ("dead"); or it joins it, and waits until they are there again ("up").
 func (n *Node) SetPortal(portal int, how string) {
 	cable := map[int]string{1: "t1", 2: "t2", 3: "t1"}[portal]
 	to := "down"
@@ -253,11 +269,11 @@ func (n *Node) SetPortal(portal int, how string) {
 // Records lists what open-iscsi has on its disk: the records of targets, of which some have credentials, and the
 // interfaces.
 func (n *Node) Records() (all []string) {
-	check(filepath.WalkDir("/etc/iscsi", func(file string, d fs.DirEntry, err error) error {
+	check(filepath.WalkDir(n.Database(), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Base(file) == "iscsid.conf" || filepath.Base(file) == "initiatorname.iscsi" {
 			return err
 		}
-		name, _ := filepath.Rel("/etc/iscsi", file) // it is below
+		name, _ := filepath.Rel(n.Database(), file) // it is below
 		part := strings.Split(name, "/")
 		switch {
 		case len(part) == 4 && part[0] == "nodes":
