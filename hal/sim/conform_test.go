@@ -105,6 +105,12 @@ func TestQuotasRecordedFromLinux(t *testing.T) {
 	}
 }
 
+func TestSANRecordedFromLinux(t *testing.T) {
+	for _, d := range haltest.CheckSANCases(func() haltest.World { return sim.New(sim.Config{Private: true}) }) {
+		t.Error(d)
+	}
+}
+
 func withQuotas() haltest.World {
 	w := sim.New(sim.Config{Private: true})
 	w.SetQuotas(true)

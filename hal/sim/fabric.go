@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -29,6 +28,8 @@ type target struct {
 	portals []*portal
 	luns    []lun             // sorted by number
 	chap    map[string]string // what it wants to hear, by the names of [hal.ISCSILogin]; nil for none
+	// admits are the initiators that it lets in, and what it wants to hear of each; nil for all, and chap.
+	admits map[string]map[string]string
 }
 
 // lun is a disk under a number.
@@ -235,7 +236,18 @@ func (t *target) disk(number uint64) *medium {
 }
 
 // lets reports whether a target lets somebody log in.
-func (t *target) lets(l hal.ISCSILogin) bool { return maps.Equal(l.CHAP.Reveal(), t.chap) }
+func (t *target) lets(l hal.ISCSILogin) bool {
+	wants, is := t.chap, true
+	if t.admits != nil {
+		wants, is = t.admits[initiatorOf(l)]
+	}
+	said := l.CHAP.Reveal()
+	// What the target shows of itself is looked at by who asks for it.
+	isSame := func(name string) bool { return said[name] == wants[name] }
+	return is && isSame("node.session.auth.username") && isSame("node.session.auth.password") &&
+		(said["node.session.auth.username_in"] == "" ||
+			isSame("node.session.auth.username_in") && isSame("node.session.auth.password_in"))
+}
 
 func (w *World) hashFabric(h uint64) uint64 {
 	for _, m := range w.media {

@@ -245,7 +245,7 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, *blockDevice, s
 		return sb, nil, 0
 	case "ext2", "ext3", "ext4", "xfs":
 		switch b, errno := f.w.reach(m.Source); {
-		case errno == hangs, errno == syscall.EIO:
+		case errno == hangs, errno == syscall.EIO, errno == syscall.ENXIO:
 			return nil, nil, errno
 		case errno == 0 && f.w.isMounted(b) && !b.sb.isMountedAs(m):
 			return nil, nil, syscall.EBUSY

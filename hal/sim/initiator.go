@@ -94,9 +94,12 @@ func (h hostISCSI) Login(c hal.Call, l hal.ISCSILogin) error {
 	part, until, isWaiting := k.fault == FailPart, w.sched.now.Add(hal.LoginMost), false
 	k.most = hal.LoginMost
 	k.dies = func(by actor) { w.daemon(l.Target, hal.LoginMost, func() { _ = w.login(by, l) }) }
+	if errno := badLogin(l); errno != 0 {
+		return k.done(errno)
+	}
 	errno = k.inKernel("iscsi login "+l.Target, func(by actor) syscall.Errno {
-		w.writeRecord(l)
 		if part {
+			w.writeRecord(l)
 			return 0
 		}
 		at := w.portalAt(l.Portal).server
@@ -143,9 +146,24 @@ func (w *World) writeRecord(l hal.ISCSILogin) {
 	}
 }
 
-// login makes the session of a record, if it has none.
+// badLogin is what no login can be: half of a pair of credentials, or an interface that the node does not have.
+func badLogin(l hal.ISCSILogin) syscall.Errno {
+	chap := l.CHAP.Reveal()
+	has := func(name string) bool { return chap["node.session.auth."+name] != "" }
+	switch {
+	case has("username") != has("password") || has("username_in") != has("password_in") ||
+		has("username_in") && !has("username"):
+		return syscall.EINVAL
+	case l.From != "" && l.From != "default":
+		return syscall.ENOENT
+	}
+	return 0
+}
+
+// login makes the session of a record, if it has none, and writes the record.
 func (w *World) login(by actor, l hal.ISCSILogin) syscall.Errno {
 	if _, is := hal.SessionOf(w.ISCSISessions(), l.ISCSIRecord); is {
+		w.writeRecord(l)
 		return 0
 	}
 	p, t := w.portalAt(l.Portal), w.targetNamed(l.Target)
@@ -159,10 +177,11 @@ func (w *World) login(by actor, l hal.ISCSILogin) syscall.Errno {
 	case !t.lets(l):
 		return syscall.EACCES
 	}
+	w.writeRecord(l)
 	w.lastID++
 	s := &session{target: t, portal: p}
 	s.ISCSISession = hal.ISCSISession{
-		ISCSIRecord: l.ISCSIRecord, ID: w.lastID, Initiator: l.Initiator, Host: w.freeHost(), State: loggedIn,
+		ISCSIRecord: l.ISCSIRecord, ID: w.lastID, Initiator: initiatorOf(l), Host: w.freeHost(), State: loggedIn,
 	}
 	s.server = &share{name: "session of " + l.Target}
 	w.sessions = append(w.sessions, s)
@@ -203,13 +222,26 @@ func (w *World) fails(s *session) {
 	nth := s.since
 	w.silence(s.server, 0)
 	w.sched.at(w.sched.now.Add(replacement), hashString(s.server.name), nil, func() {
-		if s.since != nth || s.gone {
-			return
+		if s.since == nth && !s.gone {
+			w.givesUp(s)
 		}
-		s.State = free
-		s.since++
-		w.failsAll(s)
 	})
+}
+
+// givesUp fails what is asked of the disks of a session, for now.
+func (w *World) givesUp(s *session) {
+	s.State = free
+	s.since++
+	w.failsAll(s)
+}
+
+// logsInAgain has a session be up again.
+func (w *World) logsInAgain(s *session) {
+	if s.State != loggedIn {
+		s.State = loggedIn
+		s.since++
+		w.answer(s.server)
+	}
 }
 
 // failsAll fails what is asked of the disks of a session.
@@ -233,9 +265,7 @@ func (w *World) comesBack(s *session) {
 			if s.since != nth && s.State != free {
 				return
 			}
-			s.State = loggedIn
-			s.since++
-			w.answer(s.server)
+			w.logsInAgain(s)
 		})
 }
 

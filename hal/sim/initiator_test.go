@@ -93,7 +93,7 @@ func TestAPortalGoesDown(t *testing.T) {
 	does(t, w, 3*time.Minute, func() {
 		begun := w.Now()
 		_, err := h.Blocks.Probe(hal.Call{}, "/dev/sdb")
-		require.ErrorIs(t, err, syscall.EIO)
+		require.ErrorIs(t, err, syscall.ENXIO)
 		require.Greater(t, w.Now().Sub(begun), time.Minute, "it has waited for the replacement timer")
 	})
 	w.RestorePortal(portal)

@@ -20,6 +20,7 @@ type scsiDisk struct {
 	wwid    string      // as it said of itself when it was found
 	conn    *connection // of all mounts of it
 	isGone  bool        // from its target
+	claimed bool        // somebody has it for himself alone
 }
 
 const (
@@ -139,12 +140,16 @@ func (w *World) disksOf(s *session) []*blockDevice {
 }
 
 // isUsed: somebody has the disk mounted, or holds it.
-func (w *World) isUsed(b *blockDevice) bool { return w.isMounted(b) || b.holds == HeldByDevice }
+func (w *World) isUsed(b *blockDevice) bool {
+	return w.isMounted(b) || b.scsi.claimed || b.holds == HeldByDevice
+}
 
 // answers is what becomes of who reads or writes the disk now.
 func (d *scsiDisk) answers(w *World) syscall.Errno {
 	switch {
-	case d.session.gone, d.isGone, d.session.State == free:
+	case d.session.State == free: // the disk can't be opened
+		return syscall.ENXIO
+	case d.session.gone, d.isGone:
 		return syscall.EIO
 	case d.session.State == failed:
 		w.hungAt = d.session.server
@@ -215,8 +220,10 @@ func (w *World) removeDisk(by actor, d hal.SCSIDisk, flush, part bool) syscall.E
 		return syscall.ENODEV
 	case w.isUsed(b):
 		return syscall.EBUSY
+	case flush && b.scsi.answers(w) == hangs:
+		return hangs
 	case flush && b.scsi.answers(w) != 0:
-		return b.scsi.answers(w)
+		return syscall.EIO
 	}
 	if !part {
 		w.unplug(by, b)

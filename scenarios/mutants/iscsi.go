@@ -54,7 +54,7 @@ var iscsis = []Mutant{
 		"r.BelowUnknown = true, true, w.isOfDevice()", "r.BelowUnknown = true, true, false",
 	},
 	{
-		"a login without credentials", "L2, K:G78", "engine/plugin/iscsi.logIn",
-		"CHAP: chap}", "CHAP: hal.Secret{}}",
+		"a login without credentials", "L2, K:G78", "engine/plugin/iscsi.credentials",
+		`ref == "" {`, `ref != "?" {`,
 	},
 }
