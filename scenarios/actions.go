@@ -63,8 +63,7 @@ func on(words string, do func(t *scene, args []string) string) workload.Action {
 // actions are all of them.
 func actions() []workload.Action {
 	return slices.Concat(driverActions(), workload.Edits(), workload.SwapActions(), workload.VandalActions(),
-		backendActions(), diskActions(), sanActions(), flexActions(), repositoryActions(), workload.HostActions(),
-		[]workload.Action{
+		backendActions(), diskActions(), flexActions(), repositoryActions(), workload.HostActions(), []workload.Action{
 			on("apply all", func(t *scene, _ []string) string { return applyAll(t) }),
 			on("apply pod POD", func(t *scene, a []string) string { return apply(t, "pod "+a[0], "") }),
 			on("apply KIND OBJECT version VERSION",

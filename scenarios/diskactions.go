@@ -33,9 +33,9 @@ func putDisk(t *scene, path, holds, serial string) string {
 // serialOf is the serial number of a disk that is put at a path.
 func serialOf(path string) string { return "serial number of " + path }
 
-// diskActions are the statements about the disks of the node.
+// diskActions are the statements about the disks of the node, and about those of arrays.
 func diskActions() []workload.Action {
-	return []workload.Action{
+	return append(sanActions(), []workload.Action{
 		on("put disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1], serialOf(a[0])) }),
 		on("put nameless disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1], "") }),
 		on("overwrite disk PATH with CONTENT", func(t *scene, a []string) string {
@@ -80,5 +80,5 @@ func diskActions() []workload.Action {
 			}
 			return ""
 		}),
-	}
+	}...)
 }

@@ -18,8 +18,8 @@ func (r *rung) owner() string { return Value(r.Want, ParamOwner) }
 
 // kept is the facts of the last setup of a rung.
 type kept struct {
-	owner string
-	facts []Fact
+	owner string // see ParamOwner
+	facts []Fact // of its last setup
 }
 
 func keptKey(of hal.Key) hal.Key { return hal.Key(string(KindKept)+"/") + of }

@@ -74,11 +74,13 @@ func (w *World) ISCSISessions() []hal.ISCSISession {
 	return all
 }
 
-// ISCSIRecords are the records of open-iscsi that Login has written.
+// ISCSIRecords are the records of agents that open-iscsi has.
 func (w *World) ISCSIRecords() []hal.ISCSIRecord {
 	var all []hal.ISCSIRecord
 	for _, l := range w.records {
-		all = append(all, l.ISCSIRecord)
+		if strings.HasPrefix(l.Interface, hal.OwnInterface) {
+			all = append(all, l.ISCSIRecord)
+		}
 	}
 	return all
 }

@@ -3,23 +3,23 @@ package mutants
 // iscsis is engines that serve iSCSI volumes wrong.
 var iscsis = []Mutant{
 	{
-		"a disk is what a target has under a number", "S2, S28, laws 5.6", "engine/plugin/iscsi.lookAt",
+		"a disk is what a target has under a number", "S2, S28, laws 8.6", "engine/plugin/iscsi.lookAt",
 		`case had != "" && had != b.Says:`, `case had != "" && had == b.Says+"?":`,
 	},
 	{
-		"what the kernel found once is what a disk is", "S2, laws 8.4", "engine/plugin/iscsi.lookAt",
+		"what the kernel found once is what a disk is", "S2, laws 8.7", "engine/plugin/iscsi.lookAt",
 		"case b.Says != d.WWID:", `case b.Says == d.WWID+"?":`,
 	},
 	{
-		"which disk a volume has is not kept", "S2, S10, laws 5.6", "engine/core.Core.keeps",
+		"which disk a volume has is not kept", "S2, S10, laws 8.6", "engine/core.Core.keeps",
 		`owner == "" ||`, `owner != "" ||`,
 	},
 	{
-		"what is kept of a disk is not read", "S2, S10, laws 5.6", "engine/core.Core.knownFacts",
+		"what is kept of a disk is not read", "S2, S10, laws 8.6", "engine/core.Core.knownFacts",
 		"return k.facts", "return nil",
 	},
 	{
-		"what is kept of a disk goes with a start", "S2, S10, laws 5.6", "engine/core.Core.recallKept",
+		"what is kept of a disk goes with a start", "S2, S10, laws 8.6", "engine/core.Core.recallKept",
 		"rec.Facts}", "nil}",
 	},
 	{
@@ -28,17 +28,17 @@ var iscsis = []Mutant{
 		`err := error(nil); err != nil {`,
 	},
 	{
-		"a session is on the interface of the node", "S1, laws 7.3", "engine/plugin/iscsi.volume.own",
+		"a session is on the interface of the node", "S1, laws 8.8", "engine/plugin/iscsi.volume.own",
 		`is.initiator == "" {
 		return hal.OwnInterface`, `is.initiator == "" {
 		return "default"`,
 	},
 	{
-		"a start does not look for sessions", "L1, laws 5.4", "engine/plugin/iscsi.scan.sessions",
+		"a start does not look for sessions", "L1, laws 8.8", "engine/plugin/iscsi.scan.sessions",
 		"if !strings.HasPrefix(is.Interface, hal.OwnInterface) {", "if true {",
 	},
 	{
-		"a start does not look for records of sessions", "L1, laws 5.4", "engine/plugin/iscsi.scan.sessions",
+		"a start does not look for records of sessions", "L1, laws 8.8", "engine/plugin/iscsi.scan.sessions",
 		"l.records, err = s.Host.ISCSI.Records(s.Call); err != nil {", "false {",
 	},
 	{
@@ -46,7 +46,7 @@ var iscsis = []Mutant{
 		"r.BelowUnknown = true", "r.BelowUnknown = false",
 	},
 	{
-		"a device fails with the filesystem on it", "L2, laws 7.1", "engine/core.Core.failBelow",
+		"a device fails with the filesystem on it", "L2, laws 8.8", "engine/core.Core.failBelow",
 		`Value(b.params(), "path") != "" {`, "true {",
 	},
 	{

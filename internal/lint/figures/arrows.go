@@ -34,6 +34,7 @@ var layers = [][]string{
 	{"engine/populator"},
 	{"engine/plugin/kinds"},
 	{"engine/plugin/*"},
+	{"engine/plugin/disk"},
 	{"engine/identity", "engine/journal", "engine/deletions", "engine/plugin"},
 	{"engine/op"},
 	{"engine/core"},
