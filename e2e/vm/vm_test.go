@@ -119,16 +119,12 @@ func TestProjectQuotas(t *testing.T) {
 
 // hal/linux uses disks of targets that the machine's own kernel has.
 func TestISCSI(t *testing.T) {
-	for _, kernel := range Kernels {
-		t.Run(kernel, func(t *testing.T) {
-			image, j := machine(t, kernel)
-			build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
-			runs(t, image, j, "./linux.test", "-test.run", "^TestISCSI", "-test.v")
-		})
-	}
+	image, j := machine(t, Kernels[1])
+	build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+	runs(t, image, j, "./linux.test", "-test.run", "^TestISCSI", "-test.v")
 }
 
-// The cases of iSCSI are as they were recorded here.
+// The cases of iSCSI are as they were recorded, on the newer kernel.
 func TestISCSICases(t *testing.T) {
 	image, j := machine(t, Kernels[0])
 	build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
