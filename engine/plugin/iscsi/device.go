@@ -45,8 +45,8 @@ func findDisk(h *hal.Host, o core.Op) core.Result {
 		r.BelowUnknown = true
 		return r
 	case !s.IsUp():
-		return op.NotDone(fmt.Sprintf("the portal %s does not answer (session %d is %s); iscsid goes on trying", s.Portal, s.ID,
-			s.State))
+		return op.NotDone(fmt.Sprintf("the portal %s does not answer (session %d is %s); iscsid goes on trying",
+			s.Portal, s.ID, s.State))
 	}
 	d, is, err := diskAt(h, o, at)
 	if err == nil && !is {
@@ -111,8 +111,8 @@ func exchanged(h *hal.Host, o core.Op, d hal.SCSIDisk, says string) core.Result 
 			d.Address.LUN, recordOf(o).Target, says, d.WWID, err, d.Name)
 		return r
 	}
-	r := op.Unknown(fmt.Sprintf("LUN %d of %s was the disk %s, and is %s by now; the kernel has forgotten the former one, and "+
-		"volnode looks again", d.Address.LUN, recordOf(o).Target, d.WWID, says))
+	r := op.Unknown(fmt.Sprintf("LUN %d of %s was the disk %s, and is %s by now; the kernel has forgotten the former one, "+
+		"and volnode looks again", d.Address.LUN, recordOf(o).Target, d.WWID, says))
 	r.Unfinished = true
 	return r
 }
