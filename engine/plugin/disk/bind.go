@@ -57,8 +57,9 @@ func inspect(h *hal.Host, o core.Op) core.Result {
 	return op.InspectResult(op.Inspect(h, w.c, w.path))
 }
 
-// setUpBind binds the directory that the source leads to by now. What is mounted already is the volume if it was confirmed,
-// wherever the source leads since, or if it shows that directory as the pod asks for it, whoever has mounted it.
+// setUpBind binds the directory that the source leads to by now. What is mounted already is the volume if it was
+// confirmed, wherever the source leads since, or if it shows that directory as the pod asks for it, whoever has mounted
+// it.
 func setUpBind(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if w.path == "" || w.source == "" {
