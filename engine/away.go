@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/volnode/volnode/engine/core"
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -22,7 +22,7 @@ func (r *registry) reached(v core.View, why string) string {
 	}
 	lack := ""
 	if d == nil || d.by == nil {
-		lack = csiplugin.Unregistered(v.Actor, r.registered())
+		lack = plugin.Unregistered(v.Actor, r.registered())
 	} else {
 		lack = "driver " + v.Actor + " is registered, but volnode cannot reach it: " + reachAgain(d.by.why)
 	}
@@ -51,8 +51,7 @@ func (r *registry) away(views []core.View) (rows []DriverStatus) {
 		if n := len(volumes[name]); n > 1 {
 			left = itoa(n) + " of its volumes may be up"
 		}
-		rows = append(rows, DriverStatus{Name: name, Why: csiplugin.Unregistered(name, r.registered()) +
-			"; " + left})
+		rows = append(rows, DriverStatus{Name: name, Why: plugin.Unregistered(name, r.registered()) + "; " + left})
 	}
 	return rows
 }

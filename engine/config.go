@@ -39,7 +39,9 @@ type Config struct {
 
 	// FlexVolumes: the host runs FlexVolume drivers. Without it, volumes of them are refused.
 	FlexVolumes bool
-	// VolumeSources are the volume sources that the engine serves. Default: [kinds.All].
+	// VolumeSources are the volume sources that the engine serves. The first that serves a volume has it, so a program
+	// puts its own before [kinds.All], which is the default. If two have one name of a plugin or of a kind, Run returns a
+	// [*Refusal].
 	VolumeSources kinds.Table
 	// RepositorySchemes are the schemes of URLs that volumes of the source gitRepo may have: see
 	// [hal.RepositorySchemes]. Default: none, and so no such volumes.

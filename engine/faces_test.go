@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -164,16 +166,21 @@ func TestVolumesInUseAreThoseThatMayBeThere(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, names)
 	}
-	b.w.Cluster.Apply(pod("web", "a"), pod("second", "a"))
+	inline := pod("inline", "")
+	inline.Spec.Volumes[0].VolumeSource = corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: driverName}}
+	yes, object := true, csiDriver()
+	object.Spec.PodInfoOnMount = &yes
+	b.w.Cluster.Apply(object, pod("web", "a"), pod("second", "a"), inline)
 	b.run(time.Minute)
 	expect() // the driver attaches nothing
+	require.Equal(t, engine.Ready, b.status().Pods[0].State)
 
-	attaches := csiDriver()
+	attaches := object.DeepCopy()
 	attaches.Spec.AttachRequired = nil
 	b.w.Cluster.Apply(attaches)
 	b.run(time.Minute)
-	expect("kubernetes.io/csi/" + driverName + "^a")
-	b.w.Cluster.Delete(pod("web", "a"), pod("second", "a"))
+	expect("kubernetes.io/csi/" + driverName + "^a") // and no inline volume
+	b.w.Cluster.Delete(pod("web", "a"), pod("second", "a"), inline)
 	b.run(time.Hour)
 	expect()
 
@@ -202,6 +209,24 @@ func TestAHostThatIsNotWhole(t *testing.T) {
 	require.ErrorContains(t, ended, "has no Cluster")
 	require.ErrorContains(t, again, "has already run")
 	require.True(t, b.status().Synced)
+}
+
+// Two sources of one name would take each other's directories.
+func TestSourcesThatClashAreRefused(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	var ended error
+	b.w.SetAgent(func(h hal.Host) {
+		all := kinds.All()
+		b.cfg.VolumeSources = append(all, all[0])
+		m := engine.New(h, b.cfg)
+		h.Runtime.Go(func() { ended = m.Run(nil) }) //nolint:staticcheck // a nil context is never over
+	})
+	b.w.KillAgent()
+	b.run(time.Minute)
+	refused, is := errors.AsType[*engine.Refusal](ended)
+	require.True(t, is, "%v", ended)
+	require.Equal(t, `engine.Config.VolumeSources: two sources have the Plugin "kubernetes.io/csi"; give each its own`,
+		refused.Why)
 }
 
 func TestStopBeforeTheStart(t *testing.T) {

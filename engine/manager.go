@@ -22,7 +22,7 @@ import (
 // Its exported methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
 	port
-	lacks *Refusal // which part of the host is missing; nil for none
+	lacks *Refusal // what the engine was made without, or what is wrong with that; nil for nothing
 	ears  ears     // which hear what drivers say, without secrets
 
 	// All fields below belong to the owner: no other goroutine reads or writes them.
@@ -53,8 +53,11 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	if lacks := h.Lacks(); lacks != "" {
 		m.lacks = &Refusal{"the host that the engine was made with has no " + lacks + "; give it one"}
 	}
-	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
 	m.cfg = cfg.withDefaults()
+	if bad := m.cfg.VolumeSources.Bad(); bad != "" && m.lacks == nil {
+		m.lacks = &Refusal{"engine.Config.VolumeSources: " + bad}
+	}
+	m.ears = ears{h.Runtime, h.Cluster, scrub.New(), m.cfg.VolumeSources}
 	m.h = m.ears.discreet(h)
 	m.stream = stream{
 		runtime: h.Runtime, level: cfg.EventLevel, sink: cfg.Events, looks: cfg.Happening, taken: m.checkStopped,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -124,13 +123,14 @@ func (m *measuring) storageTurn() map[string][]hal.Key {
 
 func (m *measuring) saysStorage(driver string) bool {
 	facts := m.facts(driver)
-	return facts != nil && facts.StorageHealth
+	return facts != nil && facts.StorageHealth && m.cfg.VolumeSources.StorageHealth() != nil
 }
 
 // askStorage asks a driver about its storage, and then what is next.
 func (m *measuring) askStorage(driver string) {
+	storageHealth := m.cfg.VolumeSources.StorageHealth()
 	m.h.Runtime.Go(func() {
-		wrong, err := csiplugin.StorageHealth(&m.h, hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}, driver)
+		wrong, err := storageHealth(&m.h, hal.Call{Deadline: m.h.Runtime.Now().Add(measureTimeout)}, driver)
 		m.h.Runtime.Post(func() {
 			is := m.storage[driver]
 			m.ends(&is.asked, err, true, m.h.Runtime.Now())

@@ -10,7 +10,6 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/engine/plugin"
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -188,7 +187,7 @@ type lateNode struct {
 
 // answeredLate takes in an answer that came late. Owner only.
 func (o *operations) answeredLate(op hal.OpID, err error) {
-	if csiplugin.Ends(err) {
+	if o.cfg.VolumeSources.Ends(o.core.KindOf(op), err) {
 		step(o.port, core.Answered{Op: op})
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/deletions"
-	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -157,9 +156,8 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 			return a
 		}
 		for _, v := range m.core.View() {
-			isAttachable := plugin.IsAttached(v.Made) || plugin.AttachRequired(m.objects.drivers[v.Actor])
-			if isAttachable && v.Volume != "" {
-				a.names = append(a.names, corev1.UniqueVolumeName(csiPrefix+v.Volume))
+			if name := m.cfg.VolumeSources.UniqueName(&v, m.objects.drivers[v.Actor]); name != "" {
+				a.names = append(a.names, name)
 			}
 		}
 		slices.Sort(a.names)
@@ -175,13 +173,10 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.
 func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 
-// csiPrefix begins the unique name that a kubelet gives to a CSI volume: kubernetes.io/csi/driver^handle.
-const csiPrefix = "kubernetes.io/csi/"
-
 // VolumeIsAttached reports whether the volume named driver^handle is not gone from this node. While it is not, no other
 // node is to get the volume. The name may be a kubelet's unique name.
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
-	volume = strings.TrimPrefix(volume, csiPrefix)
+	volume = m.cfg.VolumeSources.VolumeOf(volume)
 	if !strings.Contains(volume, "^") {
 		return true, fmt.Errorf("%q names no volume; want driver^handle", volume) // unknown is attached
 	}

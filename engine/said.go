@@ -10,7 +10,8 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	corev1 "k8s.io/api/core/v1"
 
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/scrub"
 )
@@ -22,6 +23,7 @@ type ears struct {
 	runtime hal.Runtime     // for the time
 	cluster hal.Cluster     // for secrets
 	said    *scrub.Scrubber // the secrets that were sent to drivers
+	sources kinds.Table     // for tokens that are sent to drivers
 }
 
 // secretTimeout bounds the reading of the secrets that a driver may have quoted.
@@ -40,7 +42,7 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 		return err
 	}
 	said := *failure
-	said.Doubtful = csiplugin.Doubtful(failure.Detail)
+	said.Doubtful = plugin.Doubtful(failure.Detail)
 	if failure.Reply == hal.ReplyStatus {
 		if why, isGone := e.withholds(c, driver, volume); why != "" {
 			said.Detail, said.Doubtful = why, said.Doubtful || !isGone
@@ -285,7 +287,7 @@ func (n discreetNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolum
 func (n discreetNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest,
 ) (*csi.NodePublishVolumeResponse, error) {
 	for _, told := range [...]map[string]string{r.GetVolumeContext(), r.GetSecrets()} {
-		for _, token := range csiplugin.TokensIn(told) {
+		for _, token := range n.sources.TokensIn(told) {
 			n.said.LearnToken(token)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/scrub"
 )
@@ -52,7 +53,7 @@ func (clock) Now() hal.Instant { return 1 }
 func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	said := func(volume, expected []string, secrets map[string]map[string]string, reply hal.Reply, words string,
 	) string {
-		e := ears{clock{}, vault{secrets: secrets}, scrub.New()}
+		e := ears{clock{}, vault{secrets: secrets}, scrub.New(), kinds.All()}
 		e.said.Complete()
 		e.expect(expected)
 		failure := &hal.Error{
@@ -78,7 +79,7 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	require.Equal(t, withheld, said(nil, []string{"n/own"}, map[string]map[string]string{"n/own": nil}, status, words))
 	require.Equal(t, "no answer before the deadline", said([]string{"n/own"}, nil, nil, hal.ReplyNone,
 		"no answer before the deadline"))
-	early := ears{clock{}, vault{secrets: all}, scrub.New()}
+	early := ears{clock{}, vault{secrets: all}, scrub.New(), kinds.All()}
 	err := early.heard(hal.Call{}, "d", nil, &hal.Error{
 		Class: hal.ClassRPC, Reply: status, Code: hal.CodeUnknown,
 		Detail: "of-another-volume",
@@ -91,7 +92,7 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 // A record tells which Secret a driver was given. That driver knows it still when nobody else has it any more, and no
 // other driver does.
 func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
-	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
+	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New(), kinds.All()}
 	e.said.Complete()
 	e.said.Give("n/own", "d")
 	says := func(driver, words string) error {
@@ -114,7 +115,7 @@ func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
 // Once the process that was given a Secret has ended and no record names it, nobody waits for the Secret any more, and
 // nothing is kept of it.
 func TestAGivenSecretIsReleased(t *testing.T) {
-	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
+	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New(), kinds.All()}
 	e.said.Complete()
 	e.said.Give("n/own", "d")
 	e.said.Give("n/held", "d")
@@ -132,7 +133,7 @@ func TestAGivenSecretIsReleased(t *testing.T) {
 // Nobody can read the tokens that a driver was given in an earlier life. As long as they are good, what it says is
 // withheld, unless its process is another one.
 func TestTokensOfAnEarlierLifeAreWithheld(t *testing.T) {
-	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
+	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New(), kinds.All()}
 	e.said.Complete()
 	says := func(driver string) error {
 		return e.heard(hal.Call{}, driver, nil, &hal.Error{
@@ -161,7 +162,7 @@ func (r refusing) Token(hal.Call, hal.TokenRequest) (hal.Token, error) { return 
 
 // What a server says that makes no token is in one line, and without secrets.
 func TestWhatAServerOfTokensSays(t *testing.T) {
-	e := ears{clock{}, vault{}, scrub.New()}
+	e := ears{clock{}, vault{}, scrub.New(), kinds.All()}
 	e.said.LearnToken("eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2lnbmF0dXJl")
 	const text = "no eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2lnbmF0dXJl\n\x1b[2J"
 	for _, err := range []error{errors.New(text), &hal.Error{Op: "token", Class: hal.ClassRPC, Detail: text}} {
@@ -187,7 +188,8 @@ func TestWhatAFlexVolumeDriverSays(t *testing.T) {
 		Op: "flex mount", Class: hal.ClassHelper, Reply: hal.ReplyStatus, Detail: "no login as hunter2-hunter2",
 	}
 	for _, isComplete := range []bool{true, false} {
-		e := ears{clock{}, vault{secrets: map[string]map[string]string{"ns/s": {"password": "hunter2-hunter2"}}}, scrub.New()}
+		secrets := map[string]map[string]string{"ns/s": {"password": "hunter2-hunter2"}}
+		e := ears{clock{}, vault{secrets: secrets}, scrub.New(), kinds.All()}
 		if isComplete {
 			e.said.Complete()
 		}
@@ -211,7 +213,7 @@ func TestTokensAreLearnt(t *testing.T) {
 		Detail: "cannot log in with " + token,
 	}
 	for i := range 2 {
-		e := ears{clock{}, vault{}, scrub.New()}
+		e := ears{clock{}, vault{}, scrub.New(), kinds.All()}
 		e.said.Complete()
 		told := map[string]string{"csi.storage.k8s.io/serviceAccount.tokens": `{"a":{"token":"` + token + `"}}`}
 		q := &csi.NodePublishVolumeRequest{VolumeContext: told}
@@ -226,7 +228,7 @@ func TestTokensAreLearnt(t *testing.T) {
 // A Secret that is not there before every source is synced may come yet: it is read again then.
 func TestASecretThatComesLateIsLearnt(t *testing.T) {
 	v := vault{secrets: map[string]map[string]string{}}
-	e := ears{clock{}, v, scrub.New()}
+	e := ears{clock{}, v, scrub.New(), kinds.All()}
 	e.expect([]string{"n/own"})
 	_, err := e.Secret(hal.Call{}, "n", "own")
 	require.Error(t, err)
@@ -243,7 +245,7 @@ func TestASecretThatComesLateIsLearnt(t *testing.T) {
 func TestATextFromBeforeTheSourcesWereReadIsWithheld(t *testing.T) {
 	said := scrub.New()
 	all := map[string]map[string]string{"n/first": {"k": "the-first-secret"}}
-	e := ears{clock{}, naming{vault{secrets: all}, func() { said.Expect("n/own"); said.Complete() }}, said}
+	e := ears{clock{}, naming{vault{secrets: all}, func() { said.Expect("n/own"); said.Complete() }}, said, kinds.All()}
 	e.expect([]string{"n/first"})
 	err := e.heard(hal.Call{}, "d", nil, &hal.Error{
 		Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "no the-own-secret",
@@ -263,7 +265,7 @@ func (n naming) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
 }
 
 func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {
-	e := ears{clock{}, nil, scrub.New()}
+	e := ears{clock{}, nil, scrub.New(), kinds.All()}
 	e.said.Learn("n/s", hal.NewSecret(map[string]string{"k": "the-own-secret"}))
 	require.Equal(t, `plugin type "***" is not CSIPlugin`,
 		e.wordsOf(errors.New(`plugin type "the-own-secret" is not CSIPlugin`)))
@@ -273,7 +275,7 @@ func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {
 // doubt into proof.
 func TestWhatIsHiddenOfAnAnswerDoesNotProveTheEndOfItsCall(t *testing.T) {
 	ends := func(secret map[string]string, words string) bool {
-		e := ears{clock{}, vault{secrets: map[string]map[string]string{"n/s": secret}}, scrub.New()}
+		e := ears{clock{}, vault{secrets: map[string]map[string]string{"n/s": secret}}, scrub.New(), kinds.All()}
 		e.said.Complete()
 		failure := &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: words}
 		_, err := discreetNode{quoting{failure: failure}, e, []string{"n/s"}}.Unstage(hal.Call{}, "d", nil)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -18,6 +19,7 @@ type View struct {
 	State       State
 	Desired     string // wanted, held, unwanted
 	Fingerprint string
+	Want        []Param // what it is to be made with
 	Made        []Param // what it was made with; nil if it never was
 	Facts       []Fact
 	Short       string
@@ -116,6 +118,14 @@ func (c *Core) PodsAbove(key hal.Key) (pods []PodUID) {
 	return pods
 }
 
+// KindOf is the kind of the rung on which an operation is under way, or may still act; "" if there is none.
+func (c *Core) KindOf(op hal.OpID) Kind {
+	if r := cmp.Or(c.ops[op], c.open[op]); r != nil {
+		return r.Kind
+	}
+	return ""
+}
+
 // IsVolumeLeft reports whether a rung of a volume is not gone.
 func (c *Core) IsVolumeLeft(volume string) bool {
 	return slices.ContainsFunc(c.volumes[volume], (*rung).isLeft)
@@ -135,7 +145,7 @@ func (c *Core) viewOf(r *rung) View {
 	v := View{
 		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below),
 		State: r.state, Desired: c.desire(r).String(),
-		Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
+		Fingerprint: r.fingerprint, Want: r.Want, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
 		IsBlocked:   r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld,
 		HasPanicked: r.panicked,
 		Child:       r.child, SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown), Recorded: r.recorded,

@@ -9,17 +9,23 @@ import (
 // The layout below the root directory is the kubelet's (K:G1-G6), so that one can take over from the other. Names that
 // go into it have been checked (see [BadDriverName] and its kin); volume handles go in hashed.
 const (
+	// CSI, Image and Local are the kubelet's names of the plugins that have directories outside pods.
+	CSI   = "kubernetes.io/csi"
+	Image = "kubernetes.io/image"
+	Local = "kubernetes.io/local-volume"
+
 	podsDir       = "/pods"
-	csiPlugin     = "plugins/kubernetes.io/csi"
-	imagePlugin   = "plugins/kubernetes.io/image"
+	csiPlugin     = "plugins/" + CSI
+	imagePlugin   = "plugins/" + Image
 	ownPlugins    = "plugins/kubernetes.io" // where each source has a directory for what pods share
-	localPlugin   = "plugins/kubernetes.io/local-volume"
-	csiPod        = "kubernetes.io~csi"
-	emptyDirPod   = "kubernetes.io~empty-dir"
+	localPlugin   = "plugins/" + Local
 	dataFile      = "vol_data.json"
 	volumeDevices = "volumeDevices"
 	oldStage      = "pv" // where the kubelet staged before Kubernetes 1.24: plugins/kubernetes.io/csi/pv/<PV name>
 )
+
+// csiPod is where CSI volumes are below a pod.
+var csiPod = DirectoryOf(CSI)
 
 // Place is where one rung lives on disk.
 type Place struct {
@@ -129,14 +135,14 @@ func LocalPlace(root, pv string) Place {
 	return Place{Path: dir + "/" + pv, Stop: dir}
 }
 
+// DirectoryOf is the name of a plugin's directory below a pod: "kubernetes.io~csi" for "kubernetes.io/csi".
+func DirectoryOf(plugin string) string { return strings.ReplaceAll(plugin, "/", "~") }
+
 // PodPlace is where a volume of a pod is whose source has a directory of that name: see [Source.Directory].
 func PodPlace(root, uid, directory, volume string) Place {
 	at := root + podsDir + "/" + uid + "/volumes/" + directory + "/" + volume
 	return Place{Path: at, Stop: at[:len(root)+len(podsDir)]}
 }
-
-// EmptyDirPlace is where an emptyDir is.
-func EmptyDirPlace(root, uid, volume string) Place { return PodPlace(root, uid, emptyDirPod, volume) }
 
 // PodAt returns the uid of the pod whose volumes are at or below a name under root. Where the name does not say whose
 // they are, as that of all pods or of a raw block volume, it returns the name itself; "" where only what pods share

@@ -52,7 +52,7 @@ func TestLayoutIsTheKubelets(t *testing.T) {
 		BlockStagePlace("/r", "pv1").Data)
 	require.Equal(t, "/r/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1",
 		BlockPublishPlace("/r", "u1", "pv1").Path)
-	require.Equal(t, "/r/pods/u1/volumes/kubernetes.io~empty-dir/v", EmptyDirPlace("/r", "u1", "v").Path)
+	require.Equal(t, "/r/pods/u1/volumes/a.example~b/v", PodPlace("/r", "u1", DirectoryOf("a.example/b"), "v").Path)
 	require.NotEmpty(t, BadVolumeName(path.Base(op.TrashOf("/r/v"))))
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 )
 
 // Problemf is a [Problem] of field.
@@ -123,10 +122,15 @@ func (v Volume) WantsContext() *Problem {
 	return nil
 }
 
-// AttachRequired reports whether the volumes of a CSI driver must be attached to a node before they come up there. That
-// is the default.
-func AttachRequired(driver *storagev1.CSIDriver) bool {
-	return driver != nil && (driver.Spec.AttachRequired == nil || *driver.Spec.AttachRequired)
+// Unregistered says that a driver is not registered, which others are, and what to do.
+func Unregistered(driver string, registered []string) string {
+	others := ", and no other driver is"
+	if len(registered) > 0 {
+		others = "; registered: " + strings.Join(registered, ", ")
+	}
+	return "driver " + driver + " is not registered" + others +
+		"; volnode waits for its registration socket in plugins_registry below the root directory; " +
+		"start the driver"
 }
 
 // Container is what volumes need to know of a container of any sort.

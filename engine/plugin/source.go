@@ -1,9 +1,8 @@
 package plugin
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -22,14 +21,25 @@ type Source struct {
 	// Driver names the CSI driver of a volume, and the volume as the driver knows it, "" of an inline one; nil if no
 	// driver serves the source.
 	Driver func(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string)
+	// IsAttachable reports whether the PersistentVolumes of a driver must be attached to a node before they come up
+	// there (K:A5), by its object, nil if there is none. The Volume of their rungs is then the name that the kubelet's
+	// plugin has for the volume. nil if none must.
+	IsAttachable func(driver *storagev1.CSIDriver) bool
 	// Ladder appends the rungs of a volume, top first, or says why it can't be served.
 	Ladder func(to []core.Rung, v Volume) ([]core.Rung, *Problem)
 	// Kinds are the kinds of its rungs.
 	Kinds []Kind
+	// Ends reports whether an answer that came after the deadline of a call proves that the call has ended; nil if the
+	// source makes no calls that are answered late.
+	Ends func(err error) bool
+	// StorageHealth asks a driver what is wrong with the storage behind it; nil if nobody can say.
+	StorageHealth func(h *hal.Host, c hal.Call, driver string) ([]hal.HealthEntry, error)
 	// Secrets names the Secrets that verbs may hand on: those of a pod's volumes, and those of a PersistentVolume,
 	// each as namespace/name; nil if there are none.
 	PodSecrets    func(*corev1.Pod) []string
 	VolumeSecrets func(*corev1.PersistentVolume) []string
+	// TokensIn returns the tokens of service accounts in what a driver is given; nil if it is given none.
+	TokensIn func(given map[string]string) []string
 	// Scan begins the part of a start that finds what earlier runs have left of this source; nil if nothing can be
 	// left.
 	Scan func() Scan
@@ -39,7 +49,7 @@ type Source struct {
 }
 
 // Directory is the name of the source in the layout below a pod: "kubernetes.io~empty-dir".
-func (s *Source) Directory() string { return strings.ReplaceAll(s.Plugin, "/", "~") }
+func (s *Source) Directory() string { return DirectoryOf(s.Plugin) }
 
 // Serves reports whether a volume is of the source: by its PersistentVolume, nil if it has none, or by its entry in the
 // pod.

@@ -220,7 +220,7 @@ func (p *populator) driver(v *plugin.Volume) {
 	p.consult(RefObject, "", name)
 	p.consult(RefDriver, "", name)
 	v.Object, v.Driver, v.Config = p.Object(name), p.Driver(name), p.Config(name)
-	if v.PV == nil || !plugin.AttachRequired(v.Object) {
+	if v.PV == nil || !p.Sources.IsAttachable(v.PV, v.Object) {
 		return
 	}
 	attachment := plugin.AttachmentName(handle, name, p.NodeName)

@@ -72,7 +72,23 @@ var arrows = []arrow{
 		tree: "engine/plugin/plugintest", // a node for tests
 		ours: []string{"hal", "hal/sim/...", "hal/wrap"},
 	},
-	{tree: "engine", ours: []string{"engine/...", "hal", "hal/intree", "hal/scrub"}, tests: simulated},
+	{
+		tree: "engine", // it knows the volume sources only by their table
+		ours: []string{
+			"engine", "engine/core/...", "engine/deletions", "engine/identity", "engine/journal", "engine/op", "engine/plugin",
+			"engine/plugin/kinds", "engine/populator", "hal", "hal/intree", "hal/scrub",
+		},
+		tests: slices.Concat(simulated, []string{"engine/plugin/..."}),
+	},
+	{
+		tree:  "engine/plugin", // a source knows no other
+		ours:  []string{"engine/core/...", "engine/op", "engine/plugin", "hal", "hal/intree"},
+		tests: slices.Concat(simulated, []string{"engine/plugin/plugintest"}),
+	},
+	{
+		tree: "engine/plugin/kinds", ours: []string{"engine/core/...", "engine/plugin/...", "hal"},
+		tests: []string{"engine/op"},
+	},
 	{
 		tree:   "hal",
 		ours:   []string{},

@@ -40,7 +40,7 @@ var accountTokens = []Mutant{
 	},
 	{
 		"a driver tells the tokens that it was given", "S17, K:G49", "engine.discreetNode.Publish",
-		"range csiplugin.TokensIn(told)", "range csiplugin.TokensIn(told)[:0]",
+		"range n.sources.TokensIn(told)", "range n.sources.TokensIn(told)[:0]",
 	},
 	{
 		"a driver tells the tokens of an earlier life", "S17", "engine.ears.withholds",

@@ -28,7 +28,7 @@ var answers = []Mutant{
 			r.calls = nil`,
 	},
 	{
-		"an error that names a time-out ends its call", "S8, laws 3.3", "engine/plugin/csi.Doubtful",
+		"an error that names a time-out ends its call", "S8, laws 3.3", "engine/plugin.Doubtful",
 		`return text == "" || isCut ||`, `return isCut && text == "" &&`,
 	},
 	{

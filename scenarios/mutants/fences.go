@@ -109,7 +109,7 @@ var fences = []Mutant{
 	},
 	{
 		"every late answer ends its call", "laws 4.3a", "engine.operations.answeredLate",
-		"if csiplugin.Ends(err) {", `if csiplugin.Ends(nil) {
+		"if o.cfg.VolumeSources.Ends(o.core.KindOf(op), err) {", `if o.cfg.VolumeSources.Ends(o.core.KindOf(op), nil) {
 			_ = err`,
 	},
 	{

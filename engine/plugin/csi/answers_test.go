@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -53,10 +54,10 @@ func TestTheTableForAuthorsOfDriversIsTrue(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, strings.Contains(string(page), "|---|---|---|\n"+table.String()+"\n"),
 		"docs/volnode.md does not have this:\n%s", table.String())
-	words := "`" + strings.Join(doubts, "`, `") + "`"
+	words := "`" + strings.Join(plugin.Doubts, "`, `") + "`"
 	require.True(t, strings.Contains(strings.Join(strings.Fields(string(page)), " "), words),
 		"docs/volnode.md does not have this: %s", words)
-	for _, word := range doubts {
+	for _, word := range plugin.Doubts {
 		require.Equal(t, "in doubt", ends(core.SetUp, said(hal.CodeUnknown, "it says: "+word)), word)
 	}
 }

@@ -3,6 +3,8 @@ package csi
 import (
 	"fmt"
 
+	storagev1 "k8s.io/api/storage/v1"
+
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 )
@@ -14,6 +16,11 @@ type attachment struct {
 	uid     string // of the VolumeAttachment; "" while the volume is not attached
 	context string // publish_context, as a JSON map
 	awaits  string // why the volume may not come up; "" while it is attached
+}
+
+// isAttachable: the volumes of a driver are attached to nodes unless its object says that they are not.
+func isAttachable(driver *storagev1.CSIDriver) bool {
+	return driver != nil && (driver.Spec.AttachRequired == nil || *driver.Spec.AttachRequired)
 }
 
 // attachmentOf reads the attachment of a volume whose driver needs one. That there is none counts only once all sources

@@ -47,7 +47,7 @@ type wish struct {
 // Source is CSI: PersistentVolumes with spec.csi, and inline volumes.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "csi", Plugin: "kubernetes.io/csi",
+		Name: "csi", Plugin: plugin.CSI,
 		InPod:    func(spec *corev1.Volume) bool { return spec.CSI != nil },
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.CSI != nil },
 		Driver: func(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string) {
@@ -56,12 +56,14 @@ func Source() plugin.Source {
 			}
 			return spec.CSI.Driver, ""
 		},
-		Ladder: Ladder,
+		IsAttachable: isAttachable,
+		Ladder:       Ladder,
 		Kinds: []plugin.Kind{
 			{Name: KindStage, Verbs: Stage(), IsDevice: true, IsShared: true},
 			{Name: KindPublish, Verbs: Publish(), Deletes: deletes, Measure: measure, Health: health},
 		},
-		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume,
+		Ends: Ends, StorageHealth: storageHealth,
+		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume, TokensIn: tokensIn,
 		Scan: func() plugin.Scan { return &scan{} },
 	}
 }
@@ -124,7 +126,7 @@ func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 			"%q is not an access mode that volnode knows", first)
 	}
 	w.access, w.exclusive, w.staging = mode.String(), first == corev1.ReadWriteOncePod, v.Driver.StageUnstage
-	if plugin.AttachRequired(v.Object) {
+	if isAttachable(v.Object) {
 		if w.attachment, p = attachmentOf(v, w); p != nil {
 			return wish{}, p
 		}
@@ -218,20 +220,9 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 		return p
 	}
 	if v.Driver == nil {
-		return plugin.Problemf(field("driver"), "%s", Unregistered(w.driver, v.Registered))
+		return plugin.Problemf(field("driver"), "%s", plugin.Unregistered(w.driver, v.Registered))
 	}
 	return checkOwnership(v, w)
-}
-
-// Unregistered says that a driver is not registered, which others are, and what to do.
-func Unregistered(driver string, registered []string) string {
-	others := ", and no other driver is"
-	if len(registered) > 0 {
-		others = "; registered: " + strings.Join(registered, ", ")
-	}
-	return "driver " + driver + " is not registered" + others +
-		"; volnode waits for its registration socket in plugins_registry below the root directory; " +
-		"start the driver"
 }
 
 func checkObject(v plugin.Volume, w wish, origin func(string) string, inline bool) *plugin.Problem {

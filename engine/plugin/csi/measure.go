@@ -33,8 +33,8 @@ func measure(h *hal.Host, c hal.Call, made []core.Param) (u hal.Usage, err error
 	return u, nil
 }
 
-// StorageHealth asks a driver what is wrong with the storage behind it (NodeGetStorageHealth, CSI 1.13).
-func StorageHealth(h *hal.Host, c hal.Call, driver string) (all []hal.HealthEntry, err error) {
+// storageHealth asks a driver what is wrong with the storage behind it (NodeGetStorageHealth, CSI 1.13).
+func storageHealth(h *hal.Host, c hal.Call, driver string) (all []hal.HealthEntry, err error) {
 	said, err := h.CSINode.StorageHealth(c, driver, &csi.NodeGetStorageHealthRequest{})
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 )
 
 // directory is where volumes are below a pod.
-const directory = "kubernetes.io~csi"
+var directory = plugin.DirectoryOf(plugin.CSI)
 
 // scan is what a start finds of CSI volumes.
 type scan struct {

@@ -93,8 +93,8 @@ func (w work) addTokens(context, secrets map[string]string) (_, _ map[string]str
 	return context, secrets, r, true
 }
 
-// TokensIn returns the tokens in a volume context, or among secrets.
-func TokensIn(told map[string]string) (all []string) {
+// tokensIn returns the tokens in a volume context, or among secrets.
+func tokensIn(told map[string]string) (all []string) {
 	text, is := told[tokensKey]
 	if !is {
 		return nil

@@ -54,7 +54,7 @@ func TestADriverGetsItsTokens(t *testing.T) {
 		told["csi.storage.k8s.io/serviceAccount.tokens"] = text
 		require.Equal(t, context, got.GetVolumeContext())
 		require.Equal(t, secrets, got.GetSecrets())
-		require.ElementsMatch(t, []string{given[0].Text, given[1].Text}, TokensIn(told))
+		require.ElementsMatch(t, []string{given[0].Text, given[1].Text}, tokensIn(told))
 		require.Equal(t, time.Hour, plugin.TokenSpan(o.Params))
 		require.Equal(t, map[string]string{"key": "value"}, n.World.Cluster.Held(hal.SecretKind, "ns/s"),
 			"nobody's Secret is changed")
@@ -81,6 +81,6 @@ func TestWithoutATokenNothingIsPublished(t *testing.T) {
 		require.Contains(t, r.Reason, want)
 		require.NotContains(t, fmt.Sprint(n.Calls), "NodePublishVolume")
 	}
-	require.Empty(t, TokensIn(map[string]string{tokensKey: "{"}))
+	require.Empty(t, tokensIn(map[string]string{tokensKey: "{"}))
 	require.Zero(t, plugin.TokenSpan([]core.Param{{Name: plugin.ParamTokens, Value: "{"}}))
 }

@@ -26,6 +26,8 @@ import (
 const Kind core.Kind = "emptydir"
 
 const (
+	pluginName = "kubernetes.io/empty-dir"
+
 	paramMedium = "medium" // "", "Memory", or one of HugePages
 	// In bytes. In memory "" is the kernel's default, half of the RAM (tmpfs(5)): see memoryOf. On disk a quota holds the
 	// directory to what is behind held.
@@ -38,13 +40,20 @@ const (
 	memory      = "Memory"
 )
 
+// podDirectory is where emptyDirs are below a pod.
+var podDirectory = plugin.DirectoryOf(pluginName)
+
+func place(root, uid, volume string) plugin.Place {
+	return plugin.PodPlace(root, uid, podDirectory, volume)
+}
+
 // Key is the key of a pod's emptyDir.
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
 
 // Source is emptyDir.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "emptyDir", Plugin: "kubernetes.io/empty-dir",
+		Name: "emptyDir", Plugin: pluginName,
 		InPod:  func(spec *corev1.Volume) bool { return spec.EmptyDir != nil },
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{{
@@ -103,8 +112,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	place := plugin.EmptyDirPlace(v.Root, string(v.Pod.UID), v.Spec.Name)
-	r := rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)
+	uid := string(v.Pod.UID)
+	r := rung(uid, v.Spec.Name, place(v.Root, uid, v.Spec.Name), string(src.Medium), size)
 	if pages > 0 {
 		r.Want = plugin.Sorted(append(r.Want,
 			core.Param{Name: paramPages, Value: strconv.FormatInt(pages, 10), OnChange: core.OnChangeRebuild}))
@@ -133,7 +142,7 @@ func memoryOf(pod *corev1.Pod) int64 {
 // Found is the rung of an emptyDir's directory that no record tells of, made such that it can be torn down. Its medium
 // and size are not known.
 func Found(root, uid, volume string) core.Rung {
-	r := rung(uid, volume, plugin.EmptyDirPlace(root, uid, volume), "", "")
+	r := rung(uid, volume, place(root, uid, volume), "", "")
 	r.Want = slices.DeleteFunc(r.Want, func(p core.Param) bool { return p.Name == paramMedium || p.Name == paramSize })
 	return r
 }

@@ -20,7 +20,7 @@ import (
 const dir = "/r/pods/u1/volumes/kubernetes.io~empty-dir/v"
 
 func opOf(medium, size string) core.Op {
-	r := rung("u1", "v", plugin.EmptyDirPlace("/r", "u1", "v"), medium, size)
+	r := rung("u1", "v", place("/r", "u1", "v"), medium, size)
 	return core.Op{ID: 1, Verb: core.SetUp, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Params: r.Want}
 }
 

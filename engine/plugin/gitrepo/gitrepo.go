@@ -22,12 +22,15 @@ import (
 const Kind core.Kind = "gitrepo"
 
 const (
-	directory = "kubernetes.io~git-repo" // of such volumes below a pod
+	pluginName = "kubernetes.io/git-repo"
 
 	paramBelow      = "directory" // where in the volume the copy is: see [hal.Repository]
 	paramRepository = "repository"
 	paramRevision   = "revision"
 )
+
+// directory is where such volumes are below a pod.
+var directory = plugin.DirectoryOf(pluginName)
 
 // Key is the key of a gitRepo volume of a pod.
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
@@ -35,7 +38,7 @@ func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid +
 // Source is gitRepo.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "gitRepo", Plugin: "kubernetes.io/git-repo",
+		Name: "gitRepo", Plugin: pluginName,
 		InPod:  func(spec *corev1.Volume) bool { return spec.GitRepo != nil },
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{{

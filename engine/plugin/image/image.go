@@ -25,13 +25,14 @@ const (
 )
 
 const (
-	directory = "kubernetes.io~image" // of such volumes below a pod
-
 	paramReference = "reference" // of image.files
 	paramSource    = "source"    // of image: where the files are; none in the rung of what a start has found
 
 	factDigest = "digest" // of the image's manifest
 )
+
+// directory is where such volumes are below a pod.
+var directory = plugin.DirectoryOf(plugin.Image)
 
 // mostReference is how long a reference may be, in bytes: a registry, a name, a tag and a digest.
 const mostReference = 1024
@@ -50,7 +51,7 @@ func MountKey(uid, volume string) hal.Key {
 // Source is image.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "image", Plugin: "kubernetes.io/image",
+		Name: "image", Plugin: plugin.Image,
 		InPod:  func(spec *corev1.Volume) bool { return spec.Image != nil },
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{

@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -34,6 +35,38 @@ func All() Table {
 	return append(all, flex.Source())
 }
 
+// Bad says why an engine can't serve the table, "" if it can. The names of plugins tell sources apart in the layout,
+// and those of kinds in the journal.
+func (t Table) Bad() string {
+	plugins, kinds := map[string]bool{}, map[core.Kind]bool{core.KindActs: true, core.KindServes: true}
+	for i := range t {
+		s := &t[i]
+		vendor, name, _ := strings.Cut(s.Plugin, "/")
+		switch {
+		case plugin.BadObjectName(vendor) != "" || plugin.BadObjectName(name) != "":
+			return fmt.Sprintf("%q, the Plugin of source %q, is not VENDOR/NAME, with letters, digits, . and -",
+				s.Plugin, s.Name)
+		case plugins[s.Plugin]:
+			return fmt.Sprintf("two sources have the Plugin %q; give each its own", s.Plugin)
+		case s.Ladder == nil:
+			return "source " + s.Plugin + " has no Ladder"
+		}
+		plugins[s.Plugin] = true
+		for _, k := range s.Kinds {
+			switch {
+			case k.Name == "" || strings.Contains(string(k.Name), "/"):
+				return fmt.Sprintf("%q, a kind of source %s, begins no key; give it a name without /", k.Name, s.Plugin)
+			case kinds[k.Name]:
+				return fmt.Sprintf("the kind %q of source %s is taken; give it another name", k.Name, s.Plugin)
+			case k.Verbs.SetUp == nil || k.Verbs.TearDown == nil || k.Verbs.Inspect == nil:
+				return fmt.Sprintf("the kind %q of source %s lacks a verb", k.Name, s.Plugin)
+			}
+			kinds[k.Name] = true
+		}
+	}
+	return ""
+}
+
 // Names lists the fields of a pod's volume that the table serves, as a sentence does: "a, b and c".
 func (t Table) Names() string {
 	return sentence([]string{"persistentVolumeClaim"}, t, func(s *plugin.Source) bool { return s.InPod != nil })
@@ -42,7 +75,7 @@ func (t Table) Names() string {
 // sentence lists names, and those of the sources that fit.
 func sentence(names []string, t Table, fits func(*plugin.Source) bool) string {
 	for i := range t {
-		if fits(&t[i]) {
+		if fits(&t[i]) && !slices.Contains(names, t[i].Name) {
 			names = append(names, t[i].Name)
 		}
 	}
@@ -80,26 +113,27 @@ func (t Table) Driver(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver,
 // Plugin is the kubelet's name of the plugin that has rungs of kind, and whether it calls what sets them up
 // mount_device. If no source has such rungs, the name is that of the kind.
 func (t Table) Plugin(kind core.Kind) (name string, isDevice bool) {
-	for i := range t {
-		for j := range t[i].Kinds {
-			if t[i].Kinds[j].Name == kind {
-				return t[i].Plugin, t[i].Kinds[j].IsDevice
-			}
-		}
+	if s, k := t.of(kind); s != nil {
+		return s.Plugin, k.IsDevice
 	}
 	return string(kind), false
 }
 
-// kind is what the table knows of a kind of rungs, nil if no source has it.
-func (t Table) kind(name core.Kind) *plugin.Kind {
+// of is the source that has rungs of a kind, and what it says of the kind; nil if the table has none.
+func (t Table) of(name core.Kind) (*plugin.Source, *plugin.Kind) {
 	for i := range t {
 		for j := range t[i].Kinds {
 			if k := &t[i].Kinds[j]; k.Name == name {
-				return k
+				return &t[i], k
 			}
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+func (t Table) kind(name core.Kind) *plugin.Kind {
+	_, k := t.of(name)
+	return k
 }
 
 // VerbsOf returns the verbs that move rungs of kind; false if no source has such rungs.

@@ -28,13 +28,16 @@ const (
 	factIs = "is" // which directory the pod's containers were given
 )
 
+// directory is where such volumes are below a pod.
+var directory = plugin.DirectoryOf(plugin.Local)
+
 // Key is the key of a pod's local volume of a PersistentVolume.
 func Key(uid, pv string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + pv) }
 
 // Source is local.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "local", Plugin: "kubernetes.io/local-volume",
+		Name: "local", Plugin: plugin.Local,
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.Local != nil },
 		Ladder:   Ladder,
 		Kinds: []plugin.Kind{
@@ -132,7 +135,7 @@ func flagsOf(v plugin.Volume) (flags []string, p *plugin.Problem) {
 // rung is all that a volume's place says of its rung: a start that has no record of it makes it of that alone, and
 // tears it down.
 func rung(root, uid, pv string) core.Rung {
-	place := plugin.PodPlace(root, uid, "kubernetes.io~local-volume", pv)
+	place := plugin.PodPlace(root, uid, directory, pv)
 	return core.Rung{
 		Key: Key(uid, pv), Kind: Kind, Pod: core.PodUID(uid), Volume: string(Kind) + "^" + pv, Pins: true,
 		Want: append(make([]core.Param, 0, 8), // one is who the pod is

@@ -21,6 +21,8 @@ import (
 const Kind core.Kind = "nfs"
 
 const (
+	pluginName = "kubernetes.io/nfs"
+
 	paramOptions = "options" // of nfs(5), with commas between them
 	paramSource  = "source"  // server:path; none in the rung of what a start has found
 
@@ -29,13 +31,16 @@ const (
 	maxPath = 1024 // bytes, of NFS version 3 (RFC 1813, MNTPATHLEN)
 )
 
+// directory is where such volumes are below a pod.
+var directory = plugin.DirectoryOf(pluginName)
+
 // Key is the key of a pod's volume. spec is the name of the PersistentVolume, or the pod's volume if inline.
 func Key(uid, spec string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + spec) }
 
 // Source is nfs: PersistentVolumes with spec.nfs, and volumes of pods.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name: "nfs", Plugin: "kubernetes.io/nfs",
+		Name: "nfs", Plugin: pluginName,
 		InPod:    func(spec *corev1.Volume) bool { return spec.NFS != nil },
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.NFS != nil },
 		Ladder:   Ladder,
@@ -175,7 +180,7 @@ func optionsOf(v plugin.Volume, isReadOnly *bool) (options []string, p *plugin.P
 // rung is all that a volume's place says of its rung: a start that has no record of it makes it of that alone, and
 // tears it down.
 func rung(root, uid, spec string) core.Rung {
-	place := plugin.PodPlace(root, uid, "kubernetes.io~nfs", spec)
+	place := plugin.PodPlace(root, uid, directory, spec)
 	return core.Rung{
 		Key: Key(uid, spec), Kind: Kind, Pod: core.PodUID(uid),
 		Want: append(make([]core.Param, 0, 8), // one is who the pod is

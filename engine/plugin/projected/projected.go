@@ -120,7 +120,7 @@ func Sources() []plugin.Source {
 }
 
 func (s *source) place(root, uid, volume string) plugin.Place {
-	return plugin.PodPlace(root, uid, strings.ReplaceAll(s.plugin, "/", "~"), volume)
+	return plugin.PodPlace(root, uid, plugin.DirectoryOf(s.plugin), volume)
 }
 
 // found is the rung of a directory that no record tells of, made such that it can be torn down.

@@ -50,4 +50,7 @@ func Room() *world.Room {
 	}
 }
 
-func path(uid, volume string) string { return plugin.EmptyDirPlace(lang.RootDir, uid, volume).Path }
+func path(uid, volume string) string {
+	source := emptydir.Source()
+	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), volume).Path
+}

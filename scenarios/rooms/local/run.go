@@ -36,6 +36,9 @@ import (
 //
 // S1: the agent removes no name in it. L12: the status says why a directory is not given to a pod.
 
+// belowPod is between the directory of a pod and its local volumes.
+var belowPod = "/volumes/" + plugin.DirectoryOf(plugin.Local) + "/"
+
 // run is what a run notes of local volumes.
 type run struct {
 	world.PlainRun
@@ -376,7 +379,7 @@ func (h *run) Stepped(r *world.Run) {
 		}
 	}
 	for path, is := range h.tried { // the order does not matter
-		pod, volume, _ := strings.Cut(strings.TrimPrefix(path, lang.RootDir+"/pods/"), "/volumes/kubernetes.io~local-volume/")
+		pod, volume, _ := strings.Cut(strings.TrimPrefix(path, lang.RootDir+"/pods/"), belowPod)
 		if b, known := r.Core.Belief(local.Key(pod, volume)); known && b.State == core.Present {
 			h.bound[path] = is
 			delete(h.tried, path)
@@ -409,7 +412,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 		h.checks(r, e)
 		return
 	}
-	_, below, isPlace := strings.Cut(e.Path, "/volumes/kubernetes.io~local-volume/")
+	_, below, isPlace := strings.Cut(e.Path, belowPod)
 	switch e.Kind {
 	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
 	case sim.EffectMount:

@@ -4,7 +4,11 @@ import (
 	"context"
 	_ "sync/atomic" // want `purity: engine must not import sync/atomic`
 
-	_ "github.com/volnode/volnode/hal/trace" // want `arrows: engine must not import github.com/volnode/volnode/hal/trace: of this module engine imports engine/..., hal`
+	_ "github.com/volnode/volnode/hal/trace" // want `arrows: engine must not import github.com/volnode/volnode/hal/trace: of this module engine imports engine, .*`
+
+	_ "github.com/volnode/volnode/engine/plugin"
+	_ "github.com/volnode/volnode/engine/plugin/csi" // want `arrows: engine must not import github.com/volnode/volnode/engine/plugin/csi: .*`
+	_ "github.com/volnode/volnode/engine/plugin/kinds"
 )
 
 type runtime interface {

@@ -5,6 +5,7 @@ import (
 	_ "sync"
 
 	_ "github.com/volnode/volnode/engine"
+	_ "github.com/volnode/volnode/engine/plugin/csi"
 	_ "github.com/volnode/volnode/hal/linux" // want `arrows: engine must not import github.com/volnode/volnode/hal/linux: .*`
 	_ "github.com/volnode/volnode/hal/sim"
 )

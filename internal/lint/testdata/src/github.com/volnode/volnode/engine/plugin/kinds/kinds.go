@@ -1,0 +1,3 @@
+package kinds
+
+import _ "github.com/volnode/volnode/engine/plugin/nfs"
