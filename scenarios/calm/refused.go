@@ -38,7 +38,8 @@ func expels(r *world.Run) bool {
 	return !isAny || comesToRest(r, "L2", "without the pods that are refused", bound(r))
 }
 
-// reports has the sources judge the status of each volume of a pod of which the agent knows all.
+// reports has the sources judge the status of each volume of a pod of which the agent knows all, but for what it looks
+// at just now.
 func reports(r *world.Run) bool {
 	status, ok := judges.Status(r)
 	if !ok {
@@ -52,7 +53,7 @@ func reports(r *world.Run) bool {
 		for _, u := range p.Uses {
 			at := slices.IndexFunc(s.Volumes, func(v engine.VolumeStatus) bool { return v.Name == u.Name })
 			isWrong := func(m world.RoomRun) bool { return !m.Reports(r, p, u, &s.Volumes[at]) }
-			if at >= 0 && slices.ContainsFunc(r.Rooms, isWrong) {
+			if at >= 0 && s.Volumes[at].State != engine.Working && slices.ContainsFunc(r.Rooms, isWrong) {
 				return false
 			}
 		}

@@ -152,7 +152,7 @@ func Refine(r *world.Run, key hal.Key) {
 		}
 	case b.State == core.Absent && b.SetUpOpen == 0 && !b.IsDoubtful:
 		r.Judges("S14")
-		if why := dealings.Stands(r, p); why != "" {
+		if why := dealings.Stands(r, p); why != "" && !isUntraced(r, p) {
 			r.Fail("S14", "believed Absent", string(key), "the engine believes "+string(key)+" to be down, and "+why)
 		}
 	case b.State == core.Present && p.Checked != now || b.State == core.Present && !p.IsHeld:
@@ -196,6 +196,11 @@ func differs(r *world.Run, p *world.Place, b *core.Belief) string {
 		return "at " + p.Path + " stands " + top.Fingerprint() + ", not " + b.Fingerprint
 	}
 	return ""
+}
+
+// isUntraced: the journal was lost, no name on the node has told of the rung since, and nothing of it is seen there.
+func isUntraced(r *world.Run, p *world.Place) bool {
+	return r.Root.Forgotten && !p.IsTold && len(r.W.MountsAt(p.Path)) == 0
 }
 
 // RefineDirectory is refine for a volume whose place is the pod's own, as an emptyDir.
