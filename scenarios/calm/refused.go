@@ -38,8 +38,8 @@ func expels(r *world.Run) bool {
 	return !isAny || comesToRest(r, "L2", "without the pods that are refused", bound(r))
 }
 
-// reports has the sources judge the status of each volume of a pod of which the agent knows all, but for what it looks
-// at just now.
+// reports has the sources judge the status of each volume of a pod of which the agent knows all. They skip a volume
+// with an operation under way: its status shows the operation, and no reason.
 func reports(r *world.Run) bool {
 	status, ok := judges.Status(r)
 	if !ok {

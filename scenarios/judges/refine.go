@@ -198,7 +198,8 @@ func differs(r *world.Run, p *world.Place, b *core.Belief) string {
 	return ""
 }
 
-// isUntraced: the journal was lost, no name on the node has told of the rung since, and nothing of it is seen there.
+// isUntraced: nothing can tell the agent of the rung: the journal was lost, no file on the node names the volume, and
+// nothing is mounted at its path.
 func isUntraced(r *world.Run, p *world.Place) bool {
 	return r.Root.Forgotten && !p.IsTold && len(r.W.MountsAt(p.Path)) == 0
 }
