@@ -143,8 +143,8 @@ func uuidOf(name string) string {
 }
 
 // Holds is what the device holds, as the rung's fact says it; why not, if nothing of it may be mounted, and nothing be
-// made on it. disk is its name, "" if nothing tells it from others. The filesystem that was on it stays the only one for
-// as long as pods have the volume.
+// made on it. disk is its name, "" if nothing tells it from others. The filesystem that was on it stays the only one
+// for as long as pods have the volume.
 func Holds(o core.Op, is hal.BlockDevice, disk string) (holds, why string) {
 	was, had := core.FactOf(o.Facts, FactHolds), core.FactOf(o.Facts, FactDisk)
 	fsType, uuid := core.Value(o.Params, ParamFSType), core.Value(o.Params, ParamUUID)

@@ -92,8 +92,11 @@ func lookAt(h *hal.Host, o core.Op, d hal.SCSIDisk) core.Result {
 	return core.Result{
 		Outcome: hal.Done, Fingerprint: is(d),
 		Facts: []core.Fact{
-			{Name: disk.FactDevice, Value: b.Is()}, {Name: disk.FactDisk, Value: b.Says},
-			{Name: disk.FactHolds, Value: holds}, {Name: disk.FactNode, Value: node}, {Name: disk.FactSays, Value: b.Says},
+			{Name: disk.FactDevice, Value: b.Is()},
+			{Name: disk.FactDisk, Value: b.Says},
+			{Name: disk.FactHolds, Value: holds},
+			{Name: disk.FactNode, Value: node},
+			{Name: disk.FactSays, Value: b.Says},
 			{Name: disk.FactName, Value: who},
 		},
 	}
@@ -111,8 +114,8 @@ func exchanged(h *hal.Host, o core.Op, d hal.SCSIDisk, says string) core.Result 
 			d.Address.LUN, recordOf(o).Target, says, d.WWID, err, d.Name)
 		return r
 	}
-	r := op.Unknown(fmt.Sprintf("LUN %d of %s was the disk %s, and is %s by now; the kernel has forgotten the former one, "+
-		"and volnode looks again", d.Address.LUN, recordOf(o).Target, d.WWID, says))
+	r := op.Unknown(fmt.Sprintf("LUN %d of %s was the disk %s, and is %s by now; the kernel has forgotten the former "+
+		"one, and volnode looks again", d.Address.LUN, recordOf(o).Target, d.WWID, says))
 	r.Unfinished = true
 	return r
 }
