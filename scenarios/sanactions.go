@@ -47,6 +47,10 @@ func sanActions() []workload.Action {
 			}
 			return ""
 		}),
+		on("a person removes the records of sessions", func(t *scene, _ []string) string {
+			t.W.RemoveISCSIRecords()
+			return ""
+		}),
 		on("expect array disk WWID holds CONTENT", func(t *scene, a []string) string {
 			if holds, _ := t.W.SANDiskHolds(a[0]); holds != diskContents[a[1]] {
 				return "the disk " + a[0] + " holds " + cmp.Or(holds, "nothing")

@@ -66,16 +66,14 @@ func (c *Core) fails(r *rung, fingerprint string) bool {
 }
 
 // failBelow takes what r depends on to be on a filesystem that has failed: r, which is a mount of the same one, shows
-// it. A driver need not mount anything where it stages, so nothing else may show it. What has no place in the tree, as
-// a device, is no mount: it is inspected.
+// it. A driver need not mount anything where it stages, so nothing else may show it.
 func (c *Core) failBelow(r *rung) {
 	for _, b := range c.below(r) {
 		if b.state == Absent || b.trust == failed {
 			continue
 		}
-		if c.fall(b, r.reason); Value(b.params(), "path") != "" {
-			b.fail()
-		}
+		c.fall(b, r.reason)
+		b.fail()
 		c.markAround(b)
 	}
 }

@@ -16,9 +16,11 @@ import (
 // medium is what a disk holds, wherever it is.
 type medium struct {
 	serial string      // of the disk, which keeps it where it goes; "" for none
+	size   int64       // in bytes
 	holds  string      // as hal.BlockDevice.Type; "" if it is blank
 	uuid   string      // of what it holds
 	sb     *superblock // if it holds a filesystem
+	made   int64       // in bytes, what the disk had by the kernel as the filesystem was made
 	begun  string      // the uuid of a filesystem of which a part was written
 	flaw   Flaw        // of the filesystem
 }
@@ -29,6 +31,7 @@ type blockDevice struct {
 	path     string
 	device   hal.Device
 	sequence uint64
+	size     int64     // in bytes, as the kernel knows it
 	scsi     *scsiDisk // of a disk that an array has; nil of one in the node
 }
 
@@ -47,7 +50,7 @@ var filesystems = []string{"ext2", "ext3", "ext4", "xfs"}
 // AddBlockDevice gives the node a disk, at a path below /dev, that holds a filesystem, something else (see
 // [hal.BlockDevice]), [Unrecognized], or nothing: "".
 func (w *World) AddBlockDevice(path, holds, uuid string) {
-	w.blocks = append(w.blocks, &blockDevice{medium: &medium{}, path: path})
+	w.blocks = append(w.blocks, &blockDevice{medium: &medium{size: blockSize}, path: path})
 	b := w.blocks[len(w.blocks)-1]
 	w.plugBlock(b, hal.Device{Major: blockMajor, Minor: uint32(len(w.blocks))})
 	b.fill(holds, uuid)
@@ -77,7 +80,7 @@ func (b *blockDevice) fill(holds, uuid string) { b.medium.fill(holds, uuid, b.de
 
 // fill has a disk hold something else, as it is seen by a number and at a path.
 func (b *medium) fill(holds, uuid string, device hal.Device, path string) {
-	*b = medium{serial: b.serial, holds: holds, uuid: uuid}
+	*b = medium{serial: b.serial, size: b.size, made: b.size, holds: holds, uuid: uuid}
 	if slices.Contains(filesystems, holds) {
 		b.sb = newSuperblock(device, holds, path)
 		if holds != "xfs" {
@@ -97,7 +100,7 @@ func (b *medium) hash(h uint64) uint64 {
 // plugBlock gives a disk its number, and its node.
 func (w *World) plugBlock(b *blockDevice, device hal.Device) {
 	w.sequences++
-	b.device, b.sequence = device, w.sequences
+	b.device, b.sequence, b.size = device, w.sequences, b.medium.size
 	if b.sb != nil {
 		b.sb.dev = device
 	}
@@ -214,7 +217,7 @@ func (w *World) reach(path string) (*blockDevice, syscall.Errno) {
 
 func (b *blockDevice) is() hal.BlockDevice {
 	is := hal.BlockDevice{
-		Device: b.device, Sequence: b.sequence, Size: blockSize, Disk: b.serial,
+		Device: b.device, Sequence: b.sequence, Size: b.size, Disk: b.serial,
 		Type: b.holds, UUID: b.uuid, IsFilesystem: b.sb != nil, IsBlank: b.holds == "",
 	}
 	if b.scsi != nil {
@@ -311,6 +314,7 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 		b.begun = f.UUID
 	} else {
 		b.fill(f.FSType, f.UUID)
+		b.made = b.size
 	}
 	w.tell(by, Effect{Kind: EffectFormatted, Path: b.path, Volume: b.wwid(), Text: lost})
 	return 0

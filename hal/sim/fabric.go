@@ -71,7 +71,7 @@ func (w *World) SetCHAP(target string, chap map[string]string) {
 // AddSANDisk gives an array a disk that is known by its WWID, and that holds a filesystem, something else, or nothing,
 // as [World.AddBlockDevice] has it. It has no number yet.
 func (w *World) AddSANDisk(wwid, holds, uuid string) {
-	m := &medium{serial: wwid}
+	m := &medium{serial: wwid, size: blockSize + int64(len(w.media))<<20} // no two are of one size
 	w.media = append(w.media, m)
 	m.fill(holds, uuid, hal.Device{Major: scsiMajor}, wwid)
 }
@@ -114,6 +114,14 @@ func (w *World) SANDiskHolds(wwid string) (holds, uuid string) {
 		return m.holds, m.uuid
 	}
 	return "no disk", ""
+}
+
+// SANDiskSizes is the size of a disk of an array, and that of the filesystem on it as it was made; in bytes.
+func (w *World) SANDiskSizes(wwid string) (disk, filesystem int64) {
+	if m := w.mediumOf(wwid); m != nil {
+		return m.size, m.made
+	}
+	return 0, 0
 }
 
 // SANFlawOf is what is wrong with the filesystem on a disk of an array.

@@ -338,6 +338,9 @@ func (w *World) LogOutByHand(target string) (was bool) {
 	return was
 }
 
+// RemoveISCSIRecords is a person who removes all records of open-iscsi. Sessions stay.
+func (w *World) RemoveISCSIRecords() { w.records = nil }
+
 // OwnSessions are the sessions of agents that the kernel has.
 func (w *World) OwnSessions() []hal.ISCSISession {
 	return slices.DeleteFunc(w.ISCSISessions(), func(s hal.ISCSISession) bool {

@@ -46,10 +46,6 @@ var iscsis = []Mutant{
 		"r.BelowUnknown = true", "r.BelowUnknown = false",
 	},
 	{
-		"a device fails with the filesystem on it", "L2, laws 8.8", "engine/core.Core.failBelow",
-		`Value(b.params(), "path") != "" {`, "true {",
-	},
-	{
 		"a pod keeps a mount whose device is gone", "L2", "engine/plugin/disk.work.up",
 		"r.BelowUnknown = true, true, w.isOfDevice()", "r.BelowUnknown = true, true, false",
 	},

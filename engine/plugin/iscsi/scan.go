@@ -7,6 +7,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -59,13 +60,17 @@ func cutLast(text, at string) (before, after string, found bool) {
 // scan is what a start finds of iSCSI volumes.
 type scan struct {
 	binds  plugin.Directories
+	shown  disk.Shown
 	mounts [][2]string // interface, and name
 	// records are what volnode has, or may have, sessions of; disks are by them.
 	records []hal.ISCSIRecord
 	disks   map[hal.ISCSIRecord][]hal.SCSIDisk
 }
 
-func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
+func (l *scan) Entry(s *plugin.Scanner, uid, name string) {
+	l.binds.Entry(s, uid, name)
+	l.shown.Look(s, plugin.PodPlace(s.Root, uid, directory, name).Path)
+}
 
 // Node lists where filesystems of disks are mounted, and the sessions on interfaces of volnode.
 func (l *scan) Node(s *plugin.Scanner) error {
@@ -84,6 +89,7 @@ func (l *scan) Node(s *plugin.Scanner) error {
 		}
 		for _, entry := range s.Directories(dir+"/"+iface, entries) {
 			l.mounts = append(l.mounts, [2]string{iface, entry})
+			l.shown.Look(s, dir+"/"+iface+"/"+entry)
 		}
 	}
 	return nil
@@ -120,8 +126,8 @@ func (l *scan) Discover(d *plugin.Discovery) {
 	for _, r := range l.records {
 		session := sessionRung(r)
 		d.Lower = append(d.Lower, session)
-		for _, disk := range l.disks[r] {
-			lun := int32(min(disk.Address.LUN, mostLUN+1))
+		for _, at := range l.disks[r] {
+			lun := int32(min(at.Address.LUN, mostLUN+1))
 			if key := DeviceKey(r.Target, lun); lun <= mostLUN && !isFound[key] {
 				isFound[key] = true
 				d.Lower = append(d.Lower, core.Rung{
@@ -131,6 +137,7 @@ func (l *scan) Discover(d *plugin.Discovery) {
 			}
 		}
 	}
+	var mounts []core.Rung
 	for _, m := range l.mounts {
 		iface, entry := m[0], m[1]
 		if _, _, is := cutLast(entry, "-lun-"); !is || !strings.HasPrefix(iface, "iface-") {
@@ -141,7 +148,13 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		if of := deviceOf(entry); isFound[of] {
 			mount.Below = []hal.Key{of}
 		}
-		d.Lower = append(d.Lower, mount)
+		mounts = append(mounts, mount)
 	}
+	d.Lower = append(d.Lower, mounts...)
+	before := len(d.Upper)
 	l.binds.Discover(d)
+	for i := range d.Upper[before:] {
+		r := &d.Upper[before+i]
+		r.Below = l.shown.Below(plugin.PathOf(r.Want), mounts)
+	}
 }

@@ -2,6 +2,7 @@ package iscsi
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,6 +157,10 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 			h.takes(r, "format", volumeOf(e.Key), e.Volume)
 			if e.Text != "" {
 				r.Fail("S2", "format", e.Volume, "the agent makes a filesystem on the disk "+e.Volume+", which held "+e.Text)
+			}
+			if has, made := r.W.SANDiskSizes(e.Volume); has != made {
+				r.Fail("S2", "format", e.Volume, fmt.Sprintf("the agent makes a filesystem of %d bytes on the disk %s of %d: the "+
+					"kernel took it for another disk", made, e.Volume, has))
 			}
 		}
 	case sim.EffectMount:
