@@ -69,7 +69,7 @@ func (c *Core) Clone() *Core {
 	for i := range d.timers {
 		d.timers[i].r = copies[d.timers[i].r]
 	}
-	d.kept = maps.Clone(c.kept)
+	d.kept, d.unique = maps.Clone(c.kept), maps.Clone(c.unique)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)
 	d.keepers, d.landed = keepers{}, nil
 	d.dirty, d.round, d.touched, d.decided, d.illegal = list(c.dirty), nil, nil, nil, nil

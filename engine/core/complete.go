@@ -100,6 +100,9 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	c.ends(in)
 	r.op = nil
 	r.changed = c.step
+	if in.Verb == SetUp && res.Outcome == hal.Done {
+		c.claims(r, &res)
+	}
 	r.blocked = res.Blocked
 	r.setReason(res.Reason)
 	c.failed(r, in, &res)

@@ -44,6 +44,7 @@ type Core struct {
 	acts    map[string]bool              // actors that act after they answer
 	servers map[string]string            // by actor: see serves
 	kept    map[hal.Key]kept             // by the key of the rung: see keeps
+	unique  map[string]hal.Key           // who had what is unique last: see holder
 	waits   map[Waiter]PodUID            // the pod of each registered waiter; "" for AllGone
 
 	synced  bool     // every source has said all it knows. Invariant: never false again; no teardown before.
@@ -112,7 +113,7 @@ func New(s Start) *Core {
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{},
 		open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{},
-		kept: map[hal.Key]kept{}, waits: map[Waiter]PodUID{},
+		kept: map[hal.Key]kept{}, unique: map[string]hal.Key{}, waits: map[Waiter]PodUID{},
 		none: &plight{isShared: true},
 	}
 	if s.HasRun {
@@ -156,6 +157,7 @@ func (c *Core) recall(rec Record, fingerprint string, inspected bool) {
 	e := evidence{left: rec.Phase == Leaving}
 	r.believe(e)
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
+	c.recallUnique(r.Key, r.facts)
 	c.locate(r)
 	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)

@@ -50,6 +50,18 @@ var iscsis = []Mutant{
 		"r.BelowUnknown = true, true, w.isOfDevice()", "r.BelowUnknown = true, true, false",
 	},
 	{
+		"two volumes have one disk", "S2, laws 8.6", "engine/core.Core.claims",
+		`value == "" {`, `value != "" {`,
+	},
+	{
+		"which disk is taken goes with a start", "S2, laws 8.6", "engine/core.Core.recallUnique",
+		`value != "" {`, `value == "" {`,
+	},
+	{
+		"a disk is free once its pods have gone", "S2, laws 8.6", "engine/core.Core.holder",
+		"FactOf(k.facts, FactUnique) == value", "false",
+	},
+	{
 		"a login without credentials", "L2, K:G78", "engine/plugin/iscsi.credentials",
 		`ref == "" {`, `ref != "?" {`,
 	},

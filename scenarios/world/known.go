@@ -80,6 +80,16 @@ func (o *Objects) Drop(object any) {
 	}
 }
 
+// HasVolume reports whether there is a PersistentVolume of which is is true.
+func (o *Objects) HasVolume(is func(*corev1.PersistentVolume) bool) bool {
+	for _, v := range o.volumes {
+		if is(v) {
+			return true
+		}
+	}
+	return false
+}
+
 // Claimed returns the claim and the PersistentVolume of a volume of a pod; nil for what there is not.
 func (o *Objects) Claimed(pod *corev1.Pod, v *corev1.Volume) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
 	claim := o.claims[pod.Namespace+"/"+hal.ClaimName(pod, v)]

@@ -24,12 +24,12 @@ const (
 
 // The facts of the rung of a device.
 const (
-	FactDevice = "device" // the number of the device, and its sequence
-	FactDisk   = "disk"   // the name of the disk
-	FactHolds  = "holds"  // the uuid of the filesystem on it, or [Blank]
-	FactNode   = "node"   // the path of the device, if no parameter has it
-	FactName   = "name"   // the device and its disk, for people; none if the path says it
-	FactSays   = "says"   // the WWID that it answers with; none if that is not what tells it from others
+	FactDevice = "device"        // the number of the device, and its sequence
+	FactDisk   = "disk"          // the name of the disk
+	FactHolds  = "holds"         // the uuid of the filesystem on it, or [Blank]
+	FactNode   = "node"          // the path of the device, if no parameter has it
+	FactName   = "name"          // the device and its disk, for people; none if the path says it
+	FactSays   = core.FactUnique // the WWID that it answers with; none if that is not what tells it from others
 	Blank      = "blank"
 )
 

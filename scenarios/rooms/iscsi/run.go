@@ -3,10 +3,13 @@ package iscsi
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
@@ -70,13 +73,15 @@ func begin(g world.Planner) {
 	}
 	at := g.Time("workload.iscsi-time", open, 0, cases.Chaos)
 	lun := uint64(g.Pick("workload.iscsi-lun", open, 0, 1, 1))
-	switch g.Pick("workload.iscsi-array", open, 0, 6, 2, 1, 1, 1) {
+	switch g.Pick("workload.iscsi-array", open, 0, 6, 2, 1, 1, 1, 1) {
 	case 1: // the array gives the number to another disk
 		g.At(at, open, func() { w.MapLUN(open, lun, spareDisk) })
 	case 2: // or takes it away
 		g.At(at, open, func() { w.MapLUN(open, lun, "") })
 	case 3: // a person ends all sessions
 		g.At(at, open, func() { w.LogOutByHand(open) })
+	case 5: // another target has the disk, too
+		w.MapLUN(closed, 0, []string{blankDisk, usedDisk}[lun])
 	case 4: // or makes one
 		g.At(at, open, func() { _ = w.LogInByHand(open, openAt+":3260") }) // or the portal is away
 	}
@@ -123,12 +128,19 @@ func split(volume string) (target string, lun uint64) {
 	return target, lun
 }
 
-// Stepped forgets the disk of a volume of pods alone that none has any more.
+// Stepped forgets the disk of a volume whose PersistentVolume is gone, or that none has and no pod either.
 func (h *run) Stepped(r *world.Run) {
-	own := diskName(open, ownLUN)
-	if _, known := r.Core.Belief(iscsi.DeviceKey(open, ownLUN)); !known && r.Synced {
-		delete(h.has, own)
-		delete(h.found, own)
+	for _, name := range slices.Sorted(maps.Keys(h.has)) {
+		target, lun := split(name)
+		isOf := func(v *corev1.PersistentVolume) bool {
+			is := v.Spec.ISCSI
+			return is != nil && is.IQN == target && uint64(is.Lun) == lun
+		}
+		if _, known := r.Core.Belief(iscsi.DeviceKey(target, int32(lun))); !known && r.Synced &&
+			!r.Now.HasVolume(isOf) && !r.Heard.HasVolume(isOf) {
+			delete(h.has, name)
+			delete(h.found, name)
+		}
 	}
 	for _, d := range disks {
 		name := diskName(d.target, d.lun)
@@ -196,7 +208,22 @@ func (h *run) takes(r *world.Run, what, volume, disk string) {
 		r.Fail("S2", what, disk, "the agent takes the disk "+disk+" for the volume "+volume+", whose array has "+
 			diskOf(r, volume)+" there")
 	}
+	if other := h.holder(volume, disk); other != "" && !r.Root.Forgotten {
+		r.Fail("S2", what, disk, "the agent takes the disk "+disk+" for the volume "+volume+", and "+other+" has it")
+	}
 	h.has[volume] = disk
+}
+
+// holder is another volume that has a disk, "" if none.
+func (h *run) holder(volume, disk string) string {
+	for _, found := range [...]map[string]string{h.has, h.found} {
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			if name != volume && found[name] == disk {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // LetsIn is S21 and S28 of a pod that is reported ready.
@@ -234,6 +261,8 @@ func (h *run) misfit(r *world.Run, u world.Use) string {
 		return "there is no disk"
 	case had != "" && had != is:
 		return "it is another disk"
+	case had == "" && h.holder(u.Disk, is) != "":
+		return h.holder(u.Disk, is) + " has it"
 	case holds != "" && holds != "ext4":
 		return "it holds " + holds
 	case r.W.SANFlawOf(is) == sim.Grave:
