@@ -67,7 +67,9 @@ func openDeviceMapper() (*deviceMapper, error) {
 func (d *deviceMapper) close() { d.control.Close() }
 
 // call does what a command says to the device that has a UUID. It returns what the kernel has said, behind a header.
-func (d *deviceMapper) call(command uintptr, uuid string, flags uint32, data []byte) (h dmHeader, said []byte, err error) {
+func (d *deviceMapper) call(command uintptr, uuid string, flags uint32, data []byte) (
+	h dmHeader, said []byte, err error,
+) {
 	for size := dmLeast; ; size *= 4 {
 		h = dmHeader{version: [3]uint32{4, 0, 0}, size: uint32(size), start: uint32(unsafe.Sizeof(h)), flags: flags}
 		if copy(h.uuid[:len(h.uuid)-1], uuid) < len(uuid) {

@@ -200,9 +200,9 @@ func hasMultipath() error {
 
 // forgetDisk has multipathd forget the name of the disk of a map that is gone: it keeps those of all that it has made.
 func forgetDisk(m hal.MultipathMap) (hal.Outcome, error) {
-	program, err := multipathProgram("multipath")
+	program, missing := multipathProgram("multipath")
 	name := strings.TrimPrefix(m.UUID, mapPrefix)
-	if err != nil || strings.HasPrefix(name, "-") {
+	if missing != nil || strings.HasPrefix(name, "-") {
 		return hal.Done, nil // who has kept a name is gone
 	}
 	said, code, err := run(program, []string{"-w", name})

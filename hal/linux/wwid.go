@@ -61,8 +61,8 @@ func says(device *os.File, number hal.Device) string {
 	return strings.TrimSpace(wwidOf(page))
 }
 
-// isOfMap reports whether a UUID of the device mapper is that of a map of paths, or of a partition of one: what is asked
-// of such a device, a path answers.
+// isOfMap reports whether a UUID of the device mapper is that of a map of paths, or of a partition of one: a path
+// answers for such a device.
 func isOfMap(uuid string) bool {
 	part, _, is := strings.Cut(uuid, mapPrefix)
 	return is && (part == "" || partition.MatchString(part))

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type medium struct {
 	sb     *superblock // if it holds a filesystem
 	begun  string      // the uuid of a filesystem of which a part was written
 	flaw   Flaw        // of the filesystem
+	size   int64       // in bytes; 0 for blockSize
 }
 
 // blockDevice is a disk at a path below /dev.
@@ -30,6 +32,8 @@ type blockDevice struct {
 	device   hal.Device
 	sequence uint64
 	scsi     *scsiDisk // of a disk that an array has; nil of one in the node
+	multi    *pathMap  // of a map
+	size     int64     // in bytes, as the kernel knows it; 0 for blockSize
 }
 
 const (
@@ -77,7 +81,7 @@ func (b *blockDevice) fill(holds, uuid string) { b.medium.fill(holds, uuid, b.de
 
 // fill has a disk hold something else, as it is seen by a number and at a path.
 func (b *medium) fill(holds, uuid string, device hal.Device, path string) {
-	*b = medium{serial: b.serial, holds: holds, uuid: uuid}
+	*b = medium{serial: b.serial, holds: holds, uuid: uuid, size: b.size}
 	if slices.Contains(filesystems, holds) {
 		b.sb = newSuperblock(device, holds, path)
 		if holds != "xfs" {
@@ -167,14 +171,14 @@ func (w *World) DiskOn(path string) (disk, uuid string) {
 }
 
 func (w *World) isMounted(b *blockDevice) bool {
-	if b.scsi != nil {
-		return w.mounts.has(b.scsi.conn)
+	if c := b.conn(); c != nil {
+		return w.mounts.has(c)
 	}
 	return slices.ContainsFunc(w.mounts.list, func(m *mount) bool { return b.sb != nil && m.root.sb == b.sb })
 }
 
 func (w *World) blockNamed(path string) *blockDevice {
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks, w.maps} {
 		for _, b := range all {
 			if b.path == path {
 				return b
@@ -193,7 +197,7 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 	case at.n.kind != hal.TypeBlockDevice:
 		return nil, syscall.ENOTBLK
 	}
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks, w.maps} {
 		for _, b := range all {
 			if at.n.dev == b.device {
 				return b, 0
@@ -206,19 +210,39 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 // reach is blockAt of who reads or writes the disk.
 func (w *World) reach(path string) (*blockDevice, syscall.Errno) {
 	b, errno := w.blockAt(path)
-	if errno == 0 && b.scsi != nil {
+	switch {
+	case errno != 0:
+	case b.scsi != nil:
 		errno = b.scsi.answers(w)
+	case b.multi != nil:
+		errno = b.multi.answers(w)
 	}
 	return b, errno
 }
 
+// conn is of all mounts of a disk of an array, nil for one of the node.
+func (b *blockDevice) conn() *connection {
+	switch {
+	case b.scsi != nil:
+		return b.scsi.conn
+	case b.multi != nil:
+		return b.multi.conn
+	}
+	return nil
+}
+
+func (b *blockDevice) bytes() int64 { return cmp.Or(b.size, blockSize) }
+
 func (b *blockDevice) is() hal.BlockDevice {
 	is := hal.BlockDevice{
-		Device: b.device, Sequence: b.sequence, Size: blockSize, Disk: b.serial,
+		Device: b.device, Sequence: b.sequence, Size: b.bytes(), Disk: b.serial,
 		Type: b.holds, UUID: b.uuid, IsFilesystem: b.sb != nil, IsBlank: b.holds == "",
 	}
 	if b.scsi != nil {
 		is.Disk, is.Says = strconv.Quote(b.scsi.wwid), b.serial
+	}
+	if b.multi != nil {
+		is.Disk, is.Says = strconv.Quote(b.mapUUID()), b.serial
 	}
 	switch b.holds {
 	case Unrecognized:
@@ -248,6 +272,9 @@ func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 		b, errno := h.w.reach(path)
 		if errno == 0 {
 			is = b.is()
+			if m := h.w.mapWith(b); m != nil {
+				is.Holders = []string{strings.TrimPrefix(m.path, "/dev/")}
+			}
 		}
 		return errno
 	})
@@ -298,7 +325,7 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	switch {
 	case !slices.Contains(filesystems, f.FSType):
 		return syscall.EOPNOTSUPP
-	case w.isMounted(b), b.holds == HeldByDevice:
+	case w.isMounted(b), b.holds == HeldByDevice, w.mapWith(b) != nil:
 		return syscall.EBUSY
 	case is.Is() != f.Device, f.Says != "" && is.Says != f.Says:
 		return syscall.ENODEV
@@ -318,7 +345,7 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 
 // wwid names a disk of an array, "" for one of the node.
 func (b *blockDevice) wwid() string {
-	if b.scsi == nil {
+	if b.conn() == nil {
 		return ""
 	}
 	return b.serial
