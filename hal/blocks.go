@@ -33,8 +33,9 @@ type BlockDevice struct {
 	// have two.
 	Disk string
 	// Says is the WWID that a SCSI disk answers with as it is asked now (SPC, vital product data page 83h), in the
-	// kernel's words: "naa.6001405…". "" if it is no SCSI disk, or gives none. It differs from that of [SCSIDisk] where a
-	// target has put another disk in its place, of which the kernel hears nothing.
+	// kernel's words: "naa.6001405…"; for a map of paths, one of these answers. "" if it is neither, or gives none. It
+	// differs from that of [SCSIDisk] where a target has put another disk in its place, of which the kernel hears
+	// nothing.
 	Says     string
 	ReadOnly bool
 	// Type is what its content is, in the words of blkid(8): "ext4", "xfs", "LVM2_member", "crypto_LUKS"; "gpt" and

@@ -18,7 +18,7 @@ import (
 var userland = []string{
 	"bash", "coreutils", "util-linux", "mount", "kmod", "udev", "procps", "iproute2", "e2fsprogs", "xfsprogs",
 	"btrfs-progs", "nfs-common", "nfs-kernel-server", "rpcbind", "quota", "attr", "acl", "dmsetup", "grep", "sed",
-	"findutils", "git", "open-iscsi",
+	"findutils", "git", "open-iscsi", "multipath-tools",
 }
 
 // Kernels are packages of Debian 12 that stand for the newest kernel of a version: 6.12 has statmount(2), 6.1 has not.

@@ -37,6 +37,14 @@ var SANGolden string
 //go:embed testdata/san.txt
 var sanScripts string
 
+// MultipathGolden is Golden of the cases that need multipathd, too.
+//
+//go:embed testdata/multipath.golden
+var MultipathGolden string
+
+//go:embed testdata/multipath.txt
+var multipathScripts string
+
 // Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #,
 // blank lines between.
 func Cases() []Case { return casesOf(scripts) }
@@ -46,6 +54,9 @@ func QuotaCases() []Case { return casesOf(quotaScripts) }
 
 // SANCases are those of testdata/san.txt: their worlds are [SAN]s.
 func SANCases() []Case { return casesOf(sanScripts) }
+
+// MultipathCases are those of testdata/multipath.txt: their worlds are [Multipathed].
+func MultipathCases() []Case { return casesOf(multipathScripts) }
 
 func casesOf(text string) []Case {
 	var all []Case
@@ -133,6 +144,11 @@ func CheckQuotaCases(newWorld func() World) []Difference {
 // CheckSANCases is CheckCases of those that need iSCSI targets.
 func CheckSANCases(newWorld func() World) []Difference {
 	return check(SANCases(), SANGolden, newWorld)
+}
+
+// CheckMultipathCases is CheckCases of those that need multipathd.
+func CheckMultipathCases(newWorld func() World) []Difference {
+	return check(MultipathCases(), MultipathGolden, newWorld)
 }
 
 func check(cases []Case, golden string, newWorld func() World) []Difference {

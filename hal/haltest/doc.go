@@ -9,5 +9,6 @@
 //	go run ./hal/haltest/conform -rewrite   # records the golden file again, from Linux
 //
 // Some cases need a node with more: testdata/quotas.txt, a filesystem with project quotas (-quotas ext4), and
-// testdata/san.txt, iSCSI targets (-san), which only a machine of e2e/vm has.
+// testdata/san.txt, iSCSI targets (-san), and
+// testdata/multipath.txt, multipathd (-multipath), which only a machine of e2e/vm has.
 package haltest

@@ -13,17 +13,20 @@ import (
 
 // sanNames is what a script knows of a [SAN] by names.
 type sanNames struct {
-	disks     map[string]string       // by WWID
-	luns      map[string]hal.SCSIDisk // by SESSION:LUN, as luns has listed them last
-	first     map[string]uint32       // by SESSION, the number of the first one that it had
-	sessions  map[uint32]int          // numbers of sessions, in the order in which they appear
-	sequences map[uint64]int          // of disks, likewise
+	disks     map[string]string           // by WWID
+	luns      map[string]hal.SCSIDisk     // by SESSION:LUN, as luns has listed them last
+	first     map[string]uint32           // by SESSION, the number of the first one that it had
+	sessions  map[uint32]int              // numbers of sessions, in the order in which they appear
+	sequences map[uint64]int              // of disks, likewise
+	maps      map[string]hal.MultipathMap // by disk, as maps has listed them last
+	sizes     map[string]int64            // of maps by disk, as they were first
 }
 
 func newSANNames() sanNames {
 	return sanNames{
 		disks: map[string]string{}, luns: map[string]hal.SCSIDisk{}, first: map[string]uint32{},
 		sessions: map[uint32]int{}, sequences: map[uint64]int{},
+		maps: map[string]hal.MultipathMap{}, sizes: map[string]int64{},
 	}
 }
 

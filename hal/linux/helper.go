@@ -19,23 +19,25 @@ const helperName = "volnode-helper"
 // request is what a helper child is to do, exactly one of its fields. It comes on standard input, since mount options
 // may hold secrets, and as gob, since JSON would change a path that is not UTF-8.
 type request struct {
-	Mount   *hal.NewMount
-	Bind    *hal.BindSpec
-	Unmount *unmountRequest
-	Find    *findRequest
-	Make    *makeRequest
-	Usage   *string // the path
-	Count   *findRequest
-	Unpack  *unpackRequest
-	Probe   *string // the path
-	Format  *hal.NewFilesystem
-	Check   *hal.FilesystemCheck
-	Clone   *cloneRequest
-	Flex    *flexRequest
-	Login   *loginRequest
-	Logout  *logoutRequest
-	Scan    *hal.SCSIAddress
-	Forget  *forgetRequest
+	Mount    *hal.NewMount
+	Bind     *hal.BindSpec
+	Unmount  *unmountRequest
+	Find     *findRequest
+	Make     *makeRequest
+	Usage    *string // the path
+	Count    *findRequest
+	Unpack   *unpackRequest
+	Probe    *string // the path
+	Format   *hal.NewFilesystem
+	Check    *hal.FilesystemCheck
+	Clone    *cloneRequest
+	Flex     *flexRequest
+	Login    *loginRequest
+	Logout   *logoutRequest
+	Scan     *hal.SCSIAddress
+	Forget   *forgetRequest
+	Assemble []hal.SCSIDisk
+	Map      *mapRequest
 }
 
 type unmountRequest struct {

@@ -102,6 +102,12 @@ func perform(req request) response {
 	case req.Forget != nil:
 		outcome, err := forget(*req.Forget)
 		return answer(err, outcome)
+	case req.Assemble != nil:
+		outcome, err := assemble(req.Assemble)
+		return answer(err, outcome)
+	case req.Map != nil:
+		outcome, err := req.Map.change()
+		return answer(err, outcome)
 	case req.Flex != nil:
 		return callFlex(*req.Flex)
 	case req.Usage != nil:

@@ -48,7 +48,7 @@ func says(device *os.File, number hal.Device) string {
 	if _, err := os.Stat(dir + "/partition"); err == nil {
 		dir = filepath.Dir(dir)
 	}
-	if _, err := os.Stat(dir + "/device/scsi_disk"); err != nil {
+	if _, err := os.Stat(dir + "/device/scsi_disk"); err != nil && !isOfMap(attribute(dir, "dm/uuid")) {
 		return ""
 	}
 	page, err := readIdentity(device, shortPage)
@@ -59,6 +59,13 @@ func says(device *os.File, number hal.Device) string {
 		return ""
 	}
 	return strings.TrimSpace(wwidOf(page))
+}
+
+// isOfMap reports whether a UUID of the device mapper is that of a map of paths, or of a partition of one: a path
+// answers for such a device.
+func isOfMap(uuid string) bool {
+	part, _, is := strings.Cut(uuid, mapPrefix)
+	return is && (part == "" || partition.MatchString(part))
 }
 
 // readIdentity asks a disk for its page of names, as much of it as fits.

@@ -33,6 +33,7 @@ type blockDevice struct {
 	sequence uint64
 	size     int64     // in bytes, as the kernel knows it
 	scsi     *scsiDisk // of a disk that an array has; nil of one in the node
+	multi    *pathMap  // of a map
 }
 
 const (
@@ -170,14 +171,14 @@ func (w *World) DiskOn(path string) (disk, uuid string) {
 }
 
 func (w *World) isMounted(b *blockDevice) bool {
-	if b.scsi != nil {
-		return w.mounts.has(b.scsi.conn)
+	if c := b.conn(); c != nil {
+		return w.mounts.has(c)
 	}
 	return slices.ContainsFunc(w.mounts.list, func(m *mount) bool { return b.sb != nil && m.root.sb == b.sb })
 }
 
 func (w *World) blockNamed(path string) *blockDevice {
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks, w.maps} {
 		for _, b := range all {
 			if b.path == path {
 				return b
@@ -196,7 +197,7 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 	case at.n.kind != hal.TypeBlockDevice:
 		return nil, syscall.ENOTBLK
 	}
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks, w.maps} {
 		for _, b := range all {
 			if at.n.dev == b.device {
 				return b, 0
@@ -209,10 +210,25 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 // reach is blockAt of who reads or writes the disk.
 func (w *World) reach(path string) (*blockDevice, syscall.Errno) {
 	b, errno := w.blockAt(path)
-	if errno == 0 && b.scsi != nil {
+	switch {
+	case errno != 0:
+	case b.scsi != nil:
 		errno = b.scsi.answers(w)
+	case b.multi != nil:
+		errno = b.multi.answers(w)
 	}
 	return b, errno
+}
+
+// conn is of all mounts of a disk of an array, nil for one of the node.
+func (b *blockDevice) conn() *connection {
+	switch {
+	case b.scsi != nil:
+		return b.scsi.conn
+	case b.multi != nil:
+		return b.multi.conn
+	}
+	return nil
 }
 
 func (b *blockDevice) is() hal.BlockDevice {
@@ -222,6 +238,9 @@ func (b *blockDevice) is() hal.BlockDevice {
 	}
 	if b.scsi != nil {
 		is.Disk, is.Says = strconv.Quote(b.scsi.wwid), b.serial
+	}
+	if b.multi != nil {
+		is.Disk, is.Says = strconv.Quote(b.mapUUID()), b.serial
 	}
 	switch b.holds {
 	case Unrecognized:
@@ -251,6 +270,9 @@ func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 		b, errno := h.w.reach(path)
 		if errno == 0 {
 			is = b.is()
+			if m := h.w.mapWith(b); m != nil {
+				is.Holders = []string{strings.TrimPrefix(m.path, "/dev/")}
+			}
 		}
 		return errno
 	})
@@ -301,7 +323,7 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 	switch {
 	case !slices.Contains(filesystems, f.FSType):
 		return syscall.EOPNOTSUPP
-	case w.isMounted(b), b.holds == HeldByDevice:
+	case w.isMounted(b), b.holds == HeldByDevice, w.mapWith(b) != nil:
 		return syscall.EBUSY
 	case is.Is() != f.Device, f.Says != "" && is.Says != f.Says:
 		return syscall.ENODEV
@@ -322,7 +344,7 @@ func (w *World) format(by actor, f hal.NewFilesystem, part bool) syscall.Errno {
 
 // wwid names a disk of an array, "" for one of the node.
 func (b *blockDevice) wwid() string {
-	if b.scsi == nil {
+	if b.conn() == nil {
 		return ""
 	}
 	return b.serial

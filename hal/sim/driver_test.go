@@ -302,6 +302,18 @@ func TestEveryFaultIsMet(t *testing.T) {
 	}
 }
 
+// useMaps has a map made of what there is, and removes what maps there are.
+func useMaps(h hal.Host) {
+	disks, _ := h.SCSI.Disks(hal.Call{}, 2)
+	_ = h.Multipath.Assemble(hal.Call{}, disks)
+	maps, _ := h.Multipath.Maps(hal.Call{})
+	for _, m := range maps {
+		_ = h.Multipath.Resize(hal.Call{}, m)
+		_ = h.Multipath.FailQueued(hal.Call{}, m)
+		_ = h.Multipath.Remove(hal.Call{}, m, false)
+	}
+}
+
 // useTheRest makes calls that the toy agent makes no use of.
 func useTheRest(w *sim.World) {
 	if !w.AgentLives() {
@@ -321,6 +333,7 @@ func useTheRest(w *sim.World) {
 			Target: "iqn.2026-01.example:t", Portal: "10.0.0.1:3260", Interface: hal.OwnInterface,
 		}})
 		_ = h.SCSI.Scan(hal.Call{}, hal.SCSIAddress{Host: 2})
+		useMaps(h)
 		_ = h.Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "nfs", Source: "s:/x", Target: root})
 		_ = h.HostPaths.Make(hal.Call{}, "/mnt/a/b", hal.TypeDirectory)
 		w.InstallFlex("example.com/fs", "polite")

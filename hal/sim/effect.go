@@ -85,6 +85,10 @@ const (
 	EffectDiskFound
 	// EffectDiskRemoved: it is there no more.
 	EffectDiskRemoved
+	// EffectMapMade: the map of the disk Volume is at Path.
+	EffectMapMade
+	// EffectMapRemoved: it is there no more.
+	EffectMapRemoved
 )
 
 var effectNames = [...]string{
@@ -94,7 +98,7 @@ var effectNames = [...]string{
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
 	"formatted", "checked", "given", "driven", "limited", "logged in", "logged out",
-	"disk found", "disk removed",
+	"disk found", "disk removed", "map made", "map removed",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.

@@ -20,6 +20,7 @@ type fabric struct {
 	records   []hal.ISCSILogin // of open-iscsi; on the disk of the node
 	scsiDisks []*blockDevice   // that the kernel has
 	lastID    uint32           // of a session in this boot
+	mapper
 }
 
 // target is an iSCSI target.
@@ -96,6 +97,7 @@ func (w *World) MapLUN(name string, number uint64, wwid string) {
 			b.scsi.reads(b, to)
 		}
 	}
+	w.pathsChange()
 }
 
 // LUNOf is the disk that a target has under a number, "" if none.
@@ -275,5 +277,5 @@ func (w *World) hashFabric(h uint64) uint64 {
 	for _, l := range w.records {
 		h = fold(h ^ hashString(l.Target+" "+l.Portal+" "+l.Interface))
 	}
-	return h
+	return w.hashMaps(h)
 }

@@ -84,7 +84,7 @@ func (w *World) check(by actor, f hal.FilesystemCheck, part bool) (hal.Checked, 
 	is := b.is()
 	e := Effect{Kind: EffectChecked, Path: b.path, Volume: b.wwid(), Text: b.uuid, Outcome: hal.Done}
 	switch {
-	case w.isMounted(b), b.holds == HeldByDevice:
+	case w.isMounted(b), b.holds == HeldByDevice, w.mapWith(b) != nil:
 		e.Outcome = hal.NotDone
 		w.tell(by, e)
 		return hal.Checked{}, syscall.EBUSY
@@ -190,7 +190,7 @@ func (w *World) damages(b *blockDevice, at *site) {
 
 // cutsDisks is what a loss of power makes of the filesystems that were mounted to be written to.
 func (w *World) cutsDisks() {
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
+	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks, w.maps} {
 		for _, b := range all {
 			if !w.isMounted(b) || b.sb == nil || b.sb.readOnly {
 				continue

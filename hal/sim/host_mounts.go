@@ -192,8 +192,8 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 	case to.n.gone:
 		return syscall.ENOENT
 	}
-	if b != nil && b.scsi != nil {
-		made.conn = b.scsi.conn
+	if b != nil && b.conn() != nil {
+		made.conn = b.conn()
 	}
 	t.place(by, to, made)
 	if b != nil && !sb.readOnly {
@@ -247,7 +247,7 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, *blockDevice, s
 		switch b, errno := f.w.reach(m.Source); {
 		case errno == hangs, errno == syscall.EIO, errno == syscall.ENXIO:
 			return nil, nil, errno
-		case errno == 0 && f.w.isMounted(b) && !b.sb.isMountedAs(m):
+		case errno == 0 && f.w.mapWith(b) != nil, errno == 0 && f.w.isMounted(b) && !b.sb.isMountedAs(m):
 			return nil, nil, syscall.EBUSY
 		case errno == 0 && b.sb == nil, errno == 0 && !slices.Contains(mountedBy[b.holds], m.FSType):
 			return nil, nil, syscall.EINVAL
@@ -256,9 +256,7 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, *blockDevice, s
 		case errno == 0:
 			b.replays()
 			b.sb.fsType, b.sb.readOnly = m.FSType, slices.Contains(m.Flags, "ro")
-			if b.scsi != nil {
-				b.scsi.isMounted(f.w, b, m.FSType)
-			}
+			b.mountedAs(f.w, m.FSType)
 			return b.sb, b, 0
 		}
 		for _, sb := range f.devices {

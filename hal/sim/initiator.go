@@ -223,7 +223,12 @@ func (w *World) fails(s *session) {
 	s.since++
 	nth := s.since
 	w.silence(s.server, 0)
-	w.sched.at(w.sched.now.Add(replacement), hashString(s.server.name), nil, func() {
+	w.pathsChange()
+	most := replacement
+	if slices.ContainsFunc(w.disksOf(s), func(b *blockDevice) bool { return w.mapWith(b) != nil }) {
+		most = pathReplacement
+	}
+	w.sched.at(w.sched.now.Add(most), hashString(s.server.name), nil, func() {
 		if s.since == nth && !s.gone {
 			w.givesUp(s)
 		}
@@ -243,6 +248,7 @@ func (w *World) logsInAgain(s *session) {
 		s.State = loggedIn
 		s.since++
 		w.answer(s.server)
+		w.pathsChange()
 	}
 }
 
@@ -252,6 +258,7 @@ func (w *World) failsAll(s *session) {
 		b.scsi.breaks(AnswersErrors)
 	}
 	w.answer(s.server)
+	w.pathsChange()
 }
 
 // comesBack has a session log in again.
@@ -354,4 +361,5 @@ func (w *World) bootsInitiator() {
 		s.gone = true
 	}
 	w.sessions, w.scsiDisks, w.lastID = nil, nil, 0
+	w.bootsMultipath()
 }

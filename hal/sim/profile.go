@@ -158,6 +158,12 @@ const (
 	PortalDown
 	// DiskLate: a disk of an array appears late.
 	DiskLate
+	// MapLate: a map of paths that multipathd was asked for is made late.
+	MapLate
+	// MapRemade: a map that was removed is made again while its paths are there.
+	MapRemade
+	// MultipathdDown: multipathd does not run for up to a minute.
+	MultipathdDown
 
 	numFaults
 )
@@ -175,7 +181,7 @@ var faultNames = [numFaults]string{
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
 	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared", "driver acts untold",
 	"disk fails", "notice vague", "driver lies", "mounts elsewhere", "driver garbles", "disk damaged",
-	"portal down", "disk late",
+	"portal down", "disk late", "map late", "map remade", "multipathd down",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -215,7 +221,8 @@ var uniform = [numFaults]uint32{
 	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000,
 	DriverActsUntold: 3000,
 	DiskFails:        1500, NoticeVague: 8000, DriverLies: 2000, MountsElsewhere: 1500, DriverGarbles: 1500,
-	DiskDamaged: 5000, PortalDown: 8000, DiskLate: 8000,
+	DiskDamaged: 5000, PortalDown: 8000, DiskLate: 8000, MapLate: 12000, MapRemade: 8000,
+	MultipathdDown: 4000,
 }
 
 // Uniform has every fault at its usual rate.

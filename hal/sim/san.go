@@ -81,8 +81,11 @@ func (w *World) Claim(path string) (release func(), err error) {
 	switch {
 	case errno != 0:
 		return nil, errno
-	case b.scsi == nil || b.scsi.claimed || w.isUsed(b):
+	case b.conn() == nil || w.isUsed(b):
 		return nil, syscall.EBUSY
+	case b.multi != nil:
+		b.multi.claimed = true
+		return func() { b.multi.claimed = false }, nil
 	}
 	b.scsi.claimed = true
 	return func() { b.scsi.claimed = false }, nil

@@ -121,12 +121,13 @@ func (w *World) finds(by actor, s *session, lun uint64) {
 	for slices.ContainsFunc(w.scsiDisks, func(b *blockDevice) bool { return b.device.Minor == perDisk*n }) {
 		n++
 	}
-	b := &blockDevice{medium: m, path: "/dev/sd" + string(rune('a'+n))}
+	b := &blockDevice{medium: m, path: "/dev/sd" + string(rune('a'+n)), size: m.size}
 	b.scsi = &scsiDisk{session: s, lun: lun, wwid: m.serial}
 	w.scsiDisks = append(w.scsiDisks, b)
 	w.plugBlock(b, hal.Device{Major: scsiMajor, Minor: perDisk * n})
 	b.scsi.conn = &connection{dev: b.device, isDisk: true, share: s.server}
 	w.tell(by, Effect{Kind: EffectDiskFound, Path: b.path, Volume: m.serial, Text: s.Target, Outcome: hal.Done})
+	w.seesDisk(by, b)
 }
 
 func (w *World) disksOf(s *session) []*blockDevice {
@@ -141,7 +142,10 @@ func (w *World) disksOf(s *session) []*blockDevice {
 
 // isUsed: somebody has the disk mounted, or holds it.
 func (w *World) isUsed(b *blockDevice) bool {
-	return w.isMounted(b) || b.scsi.claimed || b.holds == HeldByDevice
+	if b.multi != nil {
+		return w.isMounted(b) || b.multi.claimed
+	}
+	return w.isMounted(b) || b.scsi.claimed || b.holds == HeldByDevice || w.mapWith(b) != nil
 }
 
 // answers is what becomes of who reads or writes the disk now.
@@ -173,12 +177,21 @@ func (d *scsiDisk) breaks(how DiskFailure) {
 	}
 }
 
-// isMounted: a filesystem of the disk is mounted as fsType, and nothing of it was before.
-func (d *scsiDisk) isMounted(w *World, b *blockDevice, fsType string) {
-	if !w.mounts.has(d.conn) {
-		d.conn = &connection{dev: b.device, isDisk: true, share: d.session.server}
+// mountedAs: a filesystem of the disk is mounted as fsType, and nothing of it was before.
+func (b *blockDevice) mountedAs(w *World, fsType string) {
+	of := b.conn()
+	switch {
+	case of == nil:
+		return
+	case w.mounts.has(of):
+	case b.scsi != nil:
+		of = &connection{dev: b.device, isDisk: true, share: b.scsi.session.server}
+		b.scsi.conn = of
+	default:
+		of = &connection{dev: b.device, isDisk: true, share: b.multi.server}
+		b.multi.conn = of
 	}
-	d.conn.fsType = fsType
+	of.fsType = fsType
 }
 
 // unplug has the kernel forget a disk.
@@ -188,6 +201,7 @@ func (w *World) unplug(by actor, b *blockDevice) {
 		at.n.detach()
 	}
 	w.scsiDisks = slices.DeleteFunc(w.scsiDisks, func(other *blockDevice) bool { return other == b })
+	w.losesPath(by, b)
 	w.tell(by, Effect{Kind: EffectDiskRemoved, Path: b.path, Volume: b.serial, Outcome: hal.Done})
 }
 

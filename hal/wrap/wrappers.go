@@ -542,6 +542,56 @@ func (w mounts) Unmount(
 	})
 }
 
+type multipath struct {
+	hal.Multipath
+	around Around
+}
+
+func (w multipath) Maps(
+	c hal.Call,
+) ([]hal.MultipathMap, error) {
+	at := Site{"multipath maps", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.MultipathMap, error) {
+		return w.Multipath.Maps(c)
+	})
+}
+
+func (w multipath) Assemble(
+	c hal.Call, disks []hal.SCSIDisk,
+) error {
+	at := Site{"multipath assemble", hal.WWIDOf(disks), hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Multipath.Assemble(c, disks)
+	})
+}
+
+func (w multipath) Remove(
+	c hal.Call, m hal.MultipathMap, flush bool,
+) error {
+	at := Site{"multipath remove", m.UUID, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Multipath.Remove(c, m, flush)
+	})
+}
+
+func (w multipath) Resize(
+	c hal.Call, m hal.MultipathMap,
+) error {
+	at := Site{"multipath resize", m.UUID, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Multipath.Resize(c, m)
+	})
+}
+
+func (w multipath) FailQueued(
+	c hal.Call, m hal.MultipathMap,
+) error {
+	at := Site{"multipath fail", m.UUID, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Multipath.FailQueued(c, m)
+	})
+}
+
 type quotas struct {
 	hal.Quotas
 	around Around

@@ -78,6 +78,13 @@ var sites = map[string]map[string]site{
 		"Scan":   {"scsi scan", "a.String()", "Helper", true},
 		"Remove": {"scsi remove", "d.Address.String()", "Helper", true},
 	},
+	"Multipath": {
+		"Maps":       {"multipath maps", `""`, "Syscall", false},
+		"Assemble":   {"multipath assemble", "hal.WWIDOf(disks)", "Helper", true},
+		"Remove":     {"multipath remove", "m.UUID", "Helper", true},
+		"Resize":     {"multipath resize", "m.UUID", "Helper", true},
+		"FailQueued": {"multipath fail", "m.UUID", "Helper", true},
+	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},
 	},
