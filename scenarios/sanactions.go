@@ -15,6 +15,10 @@ func sanActions() []workload.Action {
 			t.W.AddTarget(a[0], portalOf(a[1]))
 			return ""
 		}),
+		on("put target TARGET at PORTAL and PORTAL", func(t *scene, a []string) string {
+			t.W.AddTarget(a[0], portalOf(a[1]), portalOf(a[2]))
+			return ""
+		}),
 		on("put array disk WWID with CONTENT", func(t *scene, a []string) string {
 			t.W.AddSANDisk(a[0], diskContents[a[1]], otherUUID)
 			return ""
@@ -44,6 +48,26 @@ func sanActions() []workload.Action {
 		on("a person logs out of TARGET", func(t *scene, a []string) string {
 			if !t.W.LogOutByHand(a[0]) {
 				return "there is no session with " + a[0]
+			}
+			return ""
+		}),
+		on("a person logs out of TARGET at PORTAL", func(t *scene, a []string) string {
+			if !t.W.LogOutAtByHand(a[0], portalOf(a[1])) {
+				return "there is no session with " + a[0] + " at " + a[1]
+			}
+			return ""
+		}),
+		on("expect NUMBER paths to WWID", func(t *scene, a []string) string {
+			n := 0
+			for _, m := range t.W.MultipathMaps() {
+				for _, p := range m.Paths {
+					if m.WWID == a[1] && p.Active {
+						n++
+					}
+				}
+			}
+			if strconv.Itoa(n) != a[0] {
+				return "there are " + strconv.Itoa(n) + " paths to " + a[1]
 			}
 			return ""
 		}),

@@ -335,9 +335,12 @@ func (w *World) LogInByHand(target, portal string) syscall.Errno {
 }
 
 // LogOutByHand is a person who ends all sessions with a target, whoever uses them. It reports whether there was one.
-func (w *World) LogOutByHand(target string) (was bool) {
+func (w *World) LogOutByHand(target string) (was bool) { return w.LogOutAtByHand(target, "") }
+
+// LogOutAtByHand is LogOutByHand of those at one portal, "" for all.
+func (w *World) LogOutAtByHand(target, portal string) (was bool) {
 	for _, s := range slices.Clone(w.sessions) {
-		if s.Target == target {
+		if s.Target == target && (portal == "" || s.Portal == portal) {
 			w.endSession(actor{}, s)
 			was = true
 		}

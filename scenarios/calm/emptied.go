@@ -84,6 +84,12 @@ func Leftover(r *world.Run) string {
 	for _, s := range r.W.OwnSessions() {
 		return "the session " + strconv.FormatUint(uint64(s.ID), 10) + " with " + s.Target
 	}
+	for _, m := range r.W.MultipathMaps() {
+		return "the map " + m.UUID
+	}
+	for _, wwid := range r.W.WWIDs() {
+		return "the name of the disk " + wwid + " with multipathd"
+	}
 	for _, l := range r.W.ISCSIRecords() {
 		return "the record of a session with " + l.Target
 	}

@@ -36,6 +36,9 @@ func diskAt(h *hal.Host, o core.Op, at hal.SCSIAddress) (d hal.SCSIDisk, is bool
 // findDisk has the kernel find the disk, and looks at it. What the kernel shows of a disk that the array has exchanged
 // is of the former one: it forgets that, if nobody uses it, and finds the other.
 func findDisk(h *hal.Host, o core.Op) core.Result {
+	if isMany(o) {
+		return findPaths(h, o)
+	}
 	at, s, is, err := where(h, o)
 	switch {
 	case err != nil:
@@ -122,6 +125,9 @@ func exchanged(h *hal.Host, o core.Op, d hal.SCSIDisk, says string) core.Result 
 
 // inspectDisk tells of the same disk by what the kernel found, and does not touch it.
 func inspectDisk(h *hal.Host, o core.Op) core.Result {
+	if isMany(o) {
+		return onPaths(h, o, disk.Paths.Inspect)
+	}
 	at, _, found, err := where(h, o)
 	if err != nil || !found {
 		return sees(hal.SCSIDisk{}, false, err)
@@ -141,6 +147,9 @@ func sees(d hal.SCSIDisk, found bool, err error) core.Result {
 
 // removeDisk has the kernel forget the disk, once all is on it.
 func removeDisk(h *hal.Host, o core.Op) core.Result {
+	if isMany(o) {
+		return onPaths(h, o, disk.Paths.TearDown)
+	}
 	at, _, found, err := where(h, o)
 	if err != nil {
 		return op.NotDone(err.Error())

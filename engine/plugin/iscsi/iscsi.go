@@ -44,6 +44,8 @@ const (
 	paramLUN       = "lun"
 	paramVersion   = "secretVersion" // of the Secret with the credentials
 	paramCHAP      = "chap"          // the session has credentials
+	paramPortals   = "portals"       // of a disk that has several paths, with commas between them
+	paramMany      = "many"          // the disk has several paths
 )
 
 // limits are those of a session: iscsid tries to log in for as long as the records say.
@@ -78,8 +80,11 @@ type volume struct {
 	fsType               string
 	isReadOnly, hasCHAP  bool
 	secret, of, pv, spec string
-	portals              []string
+	portals              []string // beside portal; all portals, that one first, once settled
 }
+
+// renewEvery is how often, in seconds, the paths to a disk are looked at.
+const renewEvery = 60
 
 // understand reads the fields of a volume.
 func understand(v plugin.Volume) volume {
@@ -130,10 +135,17 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p := is.settle(v); p != nil {
 		return nil, p
 	}
-	own := is.session(v)
 	device := core.Rung{
-		Key: DeviceKey(is.target, is.lun), Kind: KindDevice, Volume: is.name(), Below: []hal.Key{own.Key}, Intent: true,
-		Want: is.whose(v),
+		Key: DeviceKey(is.target, is.lun), Kind: KindDevice, Volume: is.name(), Intent: true, Want: is.whose(v),
+	}
+	var sessions []core.Rung
+	for _, portal := range is.portals {
+		sessions = append(sessions, is.session(v, portal))
+		device.Below = append(device.Below, sessions[len(sessions)-1].Key)
+	}
+	if len(sessions) > 1 {
+		device.Need, device.Renew = 1, renewEvery
+		device.Want = append(device.Want, pathsOf(is.portals)...)
 	}
 	bind := bindRung(v.Root, string(v.Pod.UID), is.spec)
 	bind.Volume = is.name()
@@ -145,12 +157,12 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	all, p := disk.Ladder{
 		Bind: bind, Mount: mount, Device: device, FSType: is.fsType, FSTypeField: is.field("fsType"),
 		Name: "iscsi volume " + is.target + " " + strconv.Itoa(int(is.lun)), IsReadOnly: is.isReadOnly,
-		Same: sameOf(is.record(), is.lun),
+		Same: sameOf(is.record(is.portal), is.lun),
 	}.Rungs(to, v)
 	if p != nil {
 		return nil, p
 	}
-	return append(all, own), nil
+	return append(all, sessions...), nil
 }
 
 // whose says whose volume a rung is of that pods share.
@@ -178,16 +190,21 @@ func (is *volume) settle(v plugin.Volume) *plugin.Problem {
 			func(kind string) bool { return strings.HasPrefix(name, kind) })
 		return hasKind && len(name) <= mostName && !isOdd(name, ".:-_")
 	}
-	switch portal, isGood := portalOf(is.portal); {
+	portal, isGood := portalOf(is.portal)
+	portals, odd := portalsOf(portal, is.portals)
+	switch {
 	case !isName(is.target):
 		return plugin.Problemf(is.field("iqn"), "%.250q is no iSCSI name; it begins with iqn., eui. or naa. and has at most "+
 			"%d characters (RFC 7143, 4.2.7)", is.target, mostName)
 	case !isGood:
 		return plugin.Problemf(is.field("targetPortal"), "%.250q is no address; write an IP address, and its port behind "+
 			"a colon if that is not %d", is.portal, defaultPort)
-	case len(is.portals) > 0:
-		return plugin.Problemf(is.field("portals"), "more than one portal takes multipath, which volnode does not serve; "+
-			"remove the list, and name one portal in targetPortal")
+	case odd != "":
+		return plugin.Problemf(is.field("portals"), "%.250q is no address; write an IP address, and its port behind a colon "+
+			"if that is not %d", odd, defaultPort)
+	case len(portals) > mostPortals:
+		return plugin.Problemf(is.field("portals"), "has %d portals with targetPortal; volnode uses at most %d", len(portals),
+			mostPortals)
 	case is.lun < 0 || is.lun > mostLUN:
 		return plugin.Problemf(is.field("lun"), "%d is not between 0 and %d", is.lun, mostLUN)
 	case isOdd(is.from, ".:-_") || len(is.from) > mostInterface:
@@ -203,7 +220,7 @@ func (is *volume) settle(v plugin.Volume) *plugin.Problem {
 		return plugin.Problemf(is.field("iqn"), "is of a raw block volume; volnode serves iSCSI volumes with volumeMode "+
 			"Filesystem")
 	default:
-		is.portal = portal
+		is.portal, is.portals = portal, portals
 	}
 	return nil
 }
@@ -213,7 +230,23 @@ const (
 	mostInterface = 64
 	mostLUN       = 255 // validation of Kubernetes
 	defaultPort   = 3260
+	mostPortals   = 16 // paths to a disk; each volume needs room for the records of all
 )
+
+// portalsOf are all portals, each once; odd is one that is no address.
+func portalsOf(first string, more []string) (all []string, odd string) {
+	all = []string{first}
+	for _, text := range more {
+		portal, isGood := portalOf(text)
+		switch {
+		case !isGood:
+			return nil, text
+		case !slices.Contains(all, portal):
+			all = append(all, portal)
+		}
+	}
+	return all, ""
+}
 
 // portalOf spells a portal as the kernel does, with its port (K:G76). A name that may lead elsewhere is none.
 func portalOf(text string) (portal string, isGood bool) {
@@ -235,8 +268,8 @@ func nameOf(target string, lun int32) string {
 	return string(Kind) + "^" + target + " lun " + strconv.Itoa(int(lun))
 }
 
-func (is *volume) record() hal.ISCSIRecord {
-	return hal.ISCSIRecord{Target: is.target, Portal: is.portal, Interface: is.own()}
+func (is *volume) record(portal string) hal.ISCSIRecord {
+	return hal.ISCSIRecord{Target: is.target, Portal: portal, Interface: is.own()}
 }
 
 // entry is the name of the directory at which the filesystem of the disk is mounted (K:G76).
@@ -260,6 +293,14 @@ func sameOf(r hal.ISCSIRecord, lun int32) []core.Param {
 		core.Param{Name: paramLUN, Value: strconv.Itoa(int(lun)), OnChange: core.OnChangeRebuild})
 }
 
+// pathsOf says which paths a disk has that has several. Which they are changes nothing of what is mounted.
+func pathsOf(portals []string) []core.Param {
+	return []core.Param{
+		{Name: paramMany, Value: plugin.Yes, OnChange: core.OnChangeRebuild},
+		{Name: paramPortals, Value: strings.Join(portals, ","), OnChange: core.OnChangeRefresh},
+	}
+}
+
 // paramsOf says which session it is.
 func paramsOf(r hal.ISCSIRecord) []core.Param {
 	const change = core.OnChangeRebuild
@@ -278,8 +319,8 @@ func sessionRung(r hal.ISCSIRecord) core.Rung {
 	}
 }
 
-// session is the rung of the session.
-func (is *volume) session(v plugin.Volume) core.Rung {
+// session is the rung of the session at a portal.
+func (is *volume) session(v plugin.Volume, portal string) core.Rung {
 	const change = core.OnChangeRebuild
 	chap, version := "", ""
 	if is.hasCHAP {
@@ -291,7 +332,7 @@ func (is *volume) session(v plugin.Volume) core.Rung {
 	} else {
 		is.secret = ""
 	}
-	r := sessionRung(is.record())
+	r := sessionRung(is.record(portal))
 	r.Want = plugin.Sorted(append(r.Want,
 		core.Param{Name: paramFrom, Value: is.from, OnChange: change},
 		core.Param{Name: paramInitiator, Value: is.initiator, OnChange: change},

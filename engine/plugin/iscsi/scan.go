@@ -65,6 +65,7 @@ type scan struct {
 	// records are what volnode has, or may have, sessions of; disks are by them.
 	records []hal.ISCSIRecord
 	disks   map[hal.ISCSIRecord][]hal.SCSIDisk
+	maps    []hal.MultipathMap
 }
 
 func (l *scan) Entry(s *plugin.Scanner, uid, name string) {
@@ -103,6 +104,9 @@ func (l *scan) sessions(s *plugin.Scanner) error {
 	if l.records, err = s.Host.ISCSI.Records(s.Call); err != nil {
 		return err
 	}
+	if l.maps, err = s.Host.Multipath.Maps(s.Call); err != nil {
+		return err
+	}
 	l.disks = map[hal.ISCSIRecord][]hal.SCSIDisk{}
 	for _, is := range sessions {
 		if !strings.HasPrefix(is.Interface, hal.OwnInterface) {
@@ -128,13 +132,28 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		d.Lower = append(d.Lower, session)
 		for _, at := range l.disks[r] {
 			lun := int32(min(at.Address.LUN, mostLUN+1))
-			if key := DeviceKey(r.Target, lun); lun <= mostLUN && !isFound[key] {
-				isFound[key] = true
-				d.Lower = append(d.Lower, core.Rung{
-					Key: key, Kind: KindDevice, Volume: nameOf(r.Target, lun), Below: []hal.Key{session.Key}, Intent: true,
-					Want: plugin.Sorted(sameOf(r, lun)),
-				})
+			key := DeviceKey(r.Target, lun)
+			if isFound[key] || lun > mostLUN {
+				continue
 			}
+			isFound[key] = true
+			device := core.Rung{
+				Key: key, Kind: KindDevice, Volume: nameOf(r.Target, lun), Below: []hal.Key{session.Key}, Intent: true,
+				Want: sameOf(r, lun),
+			}
+			if slices.ContainsFunc(l.maps, func(m hal.MultipathMap) bool { return m.HasPath(at) }) {
+				device.Below, device.Need = nil, 1
+				var portals []string
+				for _, other := range l.records {
+					if other.Target == r.Target && other.Interface == r.Interface {
+						portals = append(portals, other.Portal)
+						device.Below = append(device.Below, sessionRung(other).Key)
+					}
+				}
+				device.Want = append(device.Want, pathsOf(portals)...)
+			}
+			device.Want = plugin.Sorted(device.Want)
+			d.Lower = append(d.Lower, device)
 		}
 	}
 	var mounts []core.Rung

@@ -25,7 +25,7 @@ func Room() *world.Room {
 			Volume: func(text string) (corev1.VolumeSource, bool) {
 				src, ok := sourceOf(text)
 				return corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{
-					TargetPortal: src.TargetPortal, IQN: src.IQN, Lun: src.Lun, FSType: src.FSType,
+					TargetPortal: src.TargetPortal, Portals: src.Portals, IQN: src.IQN, Lun: src.Lun, FSType: src.FSType,
 				}}, ok
 			},
 			Persistent: func(text string) (corev1.PersistentVolumeSource, bool) {
@@ -45,8 +45,9 @@ func sourceOf(text string) (*corev1.ISCSIPersistentVolumeSource, bool) {
 		return &corev1.ISCSIPersistentVolumeSource{}, false
 	}
 	lun, err := strconv.ParseInt(part[1], 10, 32)
+	portals := strings.Split(part[2], "+")
 	return &corev1.ISCSIPersistentVolumeSource{
-		TargetPortal: part[2], IQN: part[3], Lun: int32(lun), FSType: part[0],
+		TargetPortal: portals[0], Portals: portals[1:], IQN: part[3], Lun: int32(lun), FSType: part[0],
 	}, err == nil
 }
 
