@@ -17,7 +17,9 @@ type Multipath interface {
 	// now, or answers there. EIO, NotDone: a path does not answer. EPERM, NotDone: the configuration of multipathd leaves
 	// the disk out. ESTALE, NotDone: a path is a part of the map of another disk. EBUSY, NotDone: somebody has mounted a
 	// path, or holds it for himself alone, and Detail says who. EAGAIN, NotDone: multipathd knows the disk by now, and the
-	// map is not there yet, or lacks a path; it may come at any time. After an Unknown end it may, too.
+	// map is not there yet, or lacks a path; it may come at any time. EIO, Unknown: multipathd says that it has failed, as
+	// it does while any disk of the node that is a path to this one can't be opened: its State is "transport-offline" or
+	// "offline". It helps to remove that one ([SCSI.Remove]).
 	Assemble(c Call, disks []SCSIDisk) error
 	// Remove has the kernel forget a map that nobody has open, after all that was written to it is on the disk; without
 	// flush, at once. It takes along what kpartx(8) has made of its partitions, and the name of the disk that multipathd

@@ -200,10 +200,13 @@ func hasMultipath() error {
 
 // forgetDisk has multipathd forget the name of the disk of a map that is gone: it keeps those of all that it has made.
 func forgetDisk(m hal.MultipathMap) (hal.Outcome, error) {
-	program, missing := multipathProgram("multipath")
+	program, err := multipathProgram("multipath")
 	name := strings.TrimPrefix(m.UUID, mapPrefix)
-	if missing != nil || strings.HasPrefix(name, "-") {
+	switch {
+	case errors.Is(err, syscall.ENXIO) || strings.HasPrefix(name, "-"):
 		return hal.Done, nil // who has kept a name is gone
+	case err != nil:
+		return hal.Unknown, err
 	}
 	said, code, err := run(program, []string{"-w", name})
 	switch {
