@@ -35,8 +35,8 @@ type Multipath interface {
 	// the paths do not agree yet. ENXIO as of Assemble. Of class helper.
 	Resize(c Call, m MultipathMap) error
 	// FailQueued has a map fail what waits for a path, and what is asked of it from then on while no path is active. What
-	// was written and is not on the disk is lost, for all who use it. multipathd may have it queue again once a path is
-	// back. It succeeds if the map is gone. ENODEV, NotDone, as of Remove. Of class helper.
+	// was written and is not on the disk is lost, for all who use it. multipathd leaves it so until it is started again.
+	// It succeeds if the map is gone. ENODEV, NotDone, as of Remove. Of class helper.
 	FailQueued(c Call, m MultipathMap) error
 }
 

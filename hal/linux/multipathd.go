@@ -219,6 +219,24 @@ func forgetDisk(m hal.MultipathMap) (hal.Outcome, error) {
 	return hal.Done, nil
 }
 
+// failQueued is FailQueued in a helper child. multipathd, if it runs, would have the map queue again soon.
+func failQueued(mapper *deviceMapper, m hal.MultipathMap) (hal.Outcome, error) {
+	said, code := "", 0
+	if daemon, missing := daemonHere(); missing == nil {
+		var err error
+		if said, code, err = run(daemon, []string{"disablequeueing", "map", m.Node}); err != nil {
+			return hal.Unknown, because(syscall.EIO, daemon+": "+err.Error()+" "+said)
+		}
+	}
+	if err := mapper.message(m.UUID, "fail_if_no_path"); err != nil && !errors.Is(err, syscall.ENXIO) {
+		return hal.Unknown, err
+	}
+	if code != 0 {
+		return hal.Unknown, because(syscall.EIO, "multipathd may have the map queue again: "+ended("multipathd", said, code))
+	}
+	return hal.Done, nil
+}
+
 // resizeMap is Resize in a helper child.
 func resizeMap(m hal.MultipathMap) (hal.Outcome, error) {
 	size := int64(-1)

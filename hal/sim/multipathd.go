@@ -253,10 +253,20 @@ func (w *World) stopsMultipathd(object string) bool {
 	w.sched.at(w.sched.now.Add(w.time(siteMultipathd, object, time.Second, downMost)), siteMultipathd.hash, nil, func() {
 		if w.downs == nth && w.multipathd == isDown {
 			w.multipathd = was
-			w.seesDisks()
+			w.startsMultipathd()
 		}
 	})
 	return true
+}
+
+// startsMultipathd is multipathd, which begins: maps are again as its configuration has them.
+func (w *World) startsMultipathd() {
+	for _, b := range w.maps {
+		if w.runsMultipathd() {
+			b.multi.fails, b.multi.queues = false, w.doesQueue(b.multi.wwid)
+		}
+	}
+	w.seesDisks()
 }
 
 // bootsMultipath is a boot: there is no map.
@@ -272,7 +282,7 @@ func (w *World) bootsMultipath() {
 func (w *World) SetMultipathd(how string) {
 	w.downs++
 	w.multipathd = map[string]daemonState{"on": makesKept, "greedy": makesAll, "off": isDown}[how]
-	w.seesDisks()
+	w.startsMultipathd()
 }
 
 // Reconfigure is a person who has multipathd look at all disks again.

@@ -108,6 +108,12 @@ func (m *Maps) Pause() bool {
 	return true
 }
 
+// Settle is that of the node, but for what udev waits for in vain: it may look at a map that queues.
+func (m *Maps) Settle() {
+	m.awaitDisks()
+	_ = exec.Command("udevadm", "settle", "--timeout=5").Run() // it may time out
+}
+
 // Grow has a disk be twice as large as it was made. Nobody tells the node.
 func (m *Maps) Grow(disk string) {
 	file := filepath.Join(m.dir, "disk-"+disk)
