@@ -30,9 +30,9 @@ type Multipath interface {
 	// path meanwhile, keeps the flush waiting until a path is back, or until FailQueued.
 	Remove(c Call, m MultipathMap, flush bool) error
 	// Resize has the kernel ask the disk for its size, by each path that is active, and multipathd give the map that size
-	// if the disk has grown. A path that has failed is not asked. ENODEV, NotDone: the map is gone, or another one has its
-	// UUID by now. EINVAL, NotDone: the disk is smaller than the map. EIO, NotDone: no path is active. EAGAIN, NotDone:
-	// the paths do not agree yet. ENXIO as of Assemble. Of class helper.
+	// if the disk has grown. A path that has failed is not asked, and keeps the map as it is. ENODEV, NotDone: the map is
+	// gone, or another one has its UUID by now. EINVAL, NotDone: the disk is smaller than the map. EIO, NotDone: no path
+	// is active. EAGAIN, NotDone: the paths do not agree yet. ENXIO as of Assemble. Of class helper.
 	Resize(c Call, m MultipathMap) error
 	// FailQueued has a map fail what waits for a path, and what is asked of it from then on while no path is active. What
 	// was written and is not on the disk is lost, for all who use it. multipathd leaves it so until it is started again.

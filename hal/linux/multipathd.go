@@ -248,11 +248,12 @@ func resizeMap(m hal.MultipathMap) (hal.Outcome, error) {
 		if err := write(dir+"/device/rescan", "1"); err != nil {
 			return hal.NotDone, because(syscall.EIO, p.Name+" does not say how large it is: "+err.Error())
 		}
-		is := sizeIn(dir)
-		if size >= 0 && is != size {
+		size = max(size, sizeIn(dir))
+	}
+	for _, p := range m.Paths { // the kernel takes none that is smaller than the map
+		if is := sizeIn("/sys/dev/block/" + p.Device.String()); size >= 0 && p.Name != "" && is != size {
 			return hal.NotDone, because(syscall.EAGAIN, fmt.Sprintf("%s has %d bytes, and another path %d", p.Name, is, size))
 		}
-		size = is
 	}
 	switch {
 	case size < 0:

@@ -295,6 +295,8 @@ func (h hostMultipath) Resize(c hal.Call, m hal.MultipathMap) error {
 			}
 		}
 		switch {
+		case slices.ContainsFunc(b.multi.paths, func(p *path) bool { return p.disk != nil && p.disk.size != b.medium.size }):
+			return syscall.EAGAIN
 		case b.medium.size == b.size, part:
 			return 0
 		case !h.w.runsMultipathd():
