@@ -17,7 +17,9 @@ type Multipath interface {
 	// now, or answers there. EIO, NotDone: a path does not answer. EPERM, NotDone: the configuration of multipathd leaves
 	// the disk out. ESTALE, NotDone: a path is a part of the map of another disk. EBUSY, NotDone: somebody has mounted a
 	// path, or holds it for himself alone, and Detail says who. EAGAIN, NotDone: multipathd knows the disk by now, and the
-	// map is not there yet, or lacks a path; it may come at any time. After an Unknown end it may, too.
+	// map is not there yet, or lacks a path; it may come at any time. EIO, Unknown: multipathd says that it has failed, as
+	// it does while any disk of the node that is a path to this one can't be opened: its State is "transport-offline" or
+	// "offline". It helps to remove that one ([SCSI.Remove]).
 	Assemble(c Call, disks []SCSIDisk) error
 	// Remove has the kernel forget a map that nobody has open, after all that was written to it is on the disk; without
 	// flush, at once. It takes along what kpartx(8) has made of its partitions, and the name of the disk that multipathd
@@ -28,13 +30,13 @@ type Multipath interface {
 	// path meanwhile, keeps the flush waiting until a path is back, or until FailQueued.
 	Remove(c Call, m MultipathMap, flush bool) error
 	// Resize has the kernel ask the disk for its size, by each path that is active, and multipathd give the map that size
-	// if the disk has grown. A path that has failed is not asked. ENODEV, NotDone: the map is gone, or another one has its
-	// UUID by now. EINVAL, NotDone: the disk is smaller than the map. EIO, NotDone: no path is active. EAGAIN, NotDone:
-	// the paths do not agree yet. ENXIO as of Assemble. Of class helper.
+	// if the disk has grown. A path that has failed is not asked, and keeps the map as it is. ENODEV, NotDone: the map is
+	// gone, or another one has its UUID by now. EINVAL, NotDone: the disk is smaller than the map. EIO, NotDone: no path
+	// is active. EAGAIN, NotDone: the paths do not agree yet. ENXIO as of Assemble. Of class helper.
 	Resize(c Call, m MultipathMap) error
 	// FailQueued has a map fail what waits for a path, and what is asked of it from then on while no path is active. What
-	// was written and is not on the disk is lost, for all who use it. multipathd may have it queue again once a path is
-	// back. It succeeds if the map is gone. ENODEV, NotDone, as of Remove. Of class helper.
+	// was written and is not on the disk is lost, for all who use it. multipathd leaves it so until it is started again.
+	// It succeeds if the map is gone. ENODEV, NotDone, as of Remove. Of class helper.
 	FailQueued(c Call, m MultipathMap) error
 }
 

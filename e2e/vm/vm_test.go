@@ -131,6 +131,20 @@ func TestISCSICases(t *testing.T) {
 	runs(t, image, j, "./conform", "-san")
 }
 
+// hal/linux has maps made of the paths to such disks.
+func TestMultipath(t *testing.T) {
+	image, j := machine(t, Kernels[1])
+	build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+	runs(t, image, j, "./linux.test", "-test.run", "^TestMultipath", "-test.v")
+}
+
+// The cases of maps are as they were recorded, on the newer kernel.
+func TestMultipathCases(t *testing.T) {
+	image, j := machine(t, Kernels[0])
+	build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
+	runs(t, image, j, "./conform", "-multipath")
+}
+
 // hal/linux does on older kernels what it does on this host's: without statmount(2), with one that tells no source, and
 // without mount events.
 func TestOlderKernels(t *testing.T) {

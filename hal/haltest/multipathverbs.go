@@ -113,6 +113,9 @@ var multipathVerbs = map[string]verb{
 func (r *run) listMaps() (lines []string, err error) {
 	r.storage().Settle()
 	all, err := r.host.Multipath.Maps(r.call())
+	for tries := 0; tries < 50 && slices.ContainsFunc(all, isOpen) && r.multipathed().Pause(); tries++ {
+		all, err = r.host.Multipath.Maps(r.call()) // somebody may just have a look at it
+	}
 	for _, m := range all {
 		of := r.wwid(m.WWID)
 		r.san.maps[of] = m
@@ -125,7 +128,7 @@ func (r *run) listMaps() (lines []string, err error) {
 		for _, p := range r.pathsOf(m) {
 			line += ", " + p
 		}
-		if m.Opens > 0 {
+		if isOpen(m) {
 			line += ", open"
 		}
 		if m.Queues {
@@ -138,6 +141,9 @@ func (r *run) listMaps() (lines []string, err error) {
 	}
 	return lines, err
 }
+
+// isOpen reports whether somebody has a map open. What looks at a map that queues waits, so that is not told.
+func isOpen(m hal.MultipathMap) bool { return m.Opens > 0 && (m.IsUp() || !m.Queues) }
 
 func (r *run) pathsOf(m hal.MultipathMap) (all []string) {
 	for _, p := range m.Paths {

@@ -278,10 +278,7 @@ func (r mapRequest) change() (hal.Outcome, error) {
 	if r.Remove {
 		return removeMap(mapper, *is, r.Flush)
 	}
-	if err := mapper.message(is.UUID, "fail_if_no_path"); err != nil && !errors.Is(err, syscall.ENXIO) {
-		return hal.NotDone, err
-	}
-	return hal.Done, nil
+	return failQueued(mapper, *is)
 }
 
 // removeMap removes a map, and what kpartx(8) has made of it.

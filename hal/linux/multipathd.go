@@ -200,10 +200,13 @@ func hasMultipath() error {
 
 // forgetDisk has multipathd forget the name of the disk of a map that is gone: it keeps those of all that it has made.
 func forgetDisk(m hal.MultipathMap) (hal.Outcome, error) {
-	program, missing := multipathProgram("multipath")
+	program, err := multipathProgram("multipath")
 	name := strings.TrimPrefix(m.UUID, mapPrefix)
-	if missing != nil || strings.HasPrefix(name, "-") {
+	switch {
+	case errors.Is(err, syscall.ENXIO) || strings.HasPrefix(name, "-"):
 		return hal.Done, nil // who has kept a name is gone
+	case err != nil:
+		return hal.Unknown, err
 	}
 	said, code, err := run(program, []string{"-w", name})
 	switch {
@@ -212,6 +215,24 @@ func forgetDisk(m hal.MultipathMap) (hal.Outcome, error) {
 	case code != 0:
 		return hal.Unknown, because(syscall.EIO, "the map is gone, and multipathd has kept the name of the disk: "+
 			ended(program, said, code))
+	}
+	return hal.Done, nil
+}
+
+// failQueued is FailQueued in a helper child. multipathd, if it runs, would have the map queue again soon.
+func failQueued(mapper *deviceMapper, m hal.MultipathMap) (hal.Outcome, error) {
+	said, code := "", 0
+	if daemon, missing := daemonHere(); missing == nil {
+		var err error
+		if said, code, err = run(daemon, []string{"disablequeueing", "map", m.Node}); err != nil {
+			return hal.Unknown, because(syscall.EIO, daemon+": "+err.Error()+" "+said)
+		}
+	}
+	if err := mapper.message(m.UUID, "fail_if_no_path"); err != nil && !errors.Is(err, syscall.ENXIO) {
+		return hal.Unknown, err
+	}
+	if code != 0 {
+		return hal.Unknown, because(syscall.EIO, "multipathd may have the map queue again: "+ended("multipathd", said, code))
 	}
 	return hal.Done, nil
 }
@@ -227,11 +248,12 @@ func resizeMap(m hal.MultipathMap) (hal.Outcome, error) {
 		if err := write(dir+"/device/rescan", "1"); err != nil {
 			return hal.NotDone, because(syscall.EIO, p.Name+" does not say how large it is: "+err.Error())
 		}
-		is := sizeIn(dir)
-		if size >= 0 && is != size {
+		size = max(size, sizeIn(dir))
+	}
+	for _, p := range m.Paths { // the kernel takes none that is smaller than the map
+		if is := sizeIn("/sys/dev/block/" + p.Device.String()); size >= 0 && p.Name != "" && is != size {
 			return hal.NotDone, because(syscall.EAGAIN, fmt.Sprintf("%s has %d bytes, and another path %d", p.Name, is, size))
 		}
-		size = is
 	}
 	switch {
 	case size < 0:

@@ -111,6 +111,12 @@ func TestSANRecordedFromLinux(t *testing.T) {
 	}
 }
 
+func TestMultipathRecordedFromLinux(t *testing.T) {
+	for _, d := range haltest.CheckMultipathCases(func() haltest.World { return sim.New(sim.Config{Private: true}) }) {
+		t.Error(d)
+	}
+}
+
 func withQuotas() haltest.World {
 	w := sim.New(sim.Config{Private: true})
 	w.SetQuotas(true)

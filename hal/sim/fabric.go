@@ -136,7 +136,9 @@ func (w *World) SANFlawOf(wwid string) Flaw {
 
 // MendSANDisk is a person who mends that filesystem, unless it is mounted.
 func (w *World) MendSANDisk(wwid string) {
-	isMounted := slices.ContainsFunc(w.scsiDisks, func(b *blockDevice) bool { return b.serial == wwid && w.isMounted(b) })
+	isMounted := slices.ContainsFunc(slices.Concat(w.scsiDisks, w.maps), func(b *blockDevice) bool {
+		return b.serial == wwid && w.isMounted(b)
+	})
 	if m := w.mediumOf(wwid); m != nil && !isMounted {
 		m.flaw = NoFlaw
 	}

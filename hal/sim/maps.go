@@ -20,6 +20,7 @@ type pathMap struct {
 	wwid    string
 	paths   []*path
 	queues  bool        // while no path is active
+	fails   bool        // somebody has made it fail, so it queues no more
 	conn    *connection // of all mounts of it
 	server  *share      // silent while what is asked of it waits
 	claimed bool        // somebody has it for himself alone
@@ -184,7 +185,7 @@ func (w *World) pathsChange() {
 				p.failed = true
 			case p.failed && !p.isBlocked() && w.runsMultipathd():
 				p.failed = false
-				m.queues = w.doesQueue(m.wwid)
+				m.queues = w.doesQueue(m.wwid) && !m.fails
 			}
 			if p.disk != nil && !p.failed && p.disk.medium != b.medium {
 				m.breaks(AnswersErrors)
@@ -266,7 +267,7 @@ func (h hostMultipath) Remove(c hal.Call, m hal.MultipathMap, flush bool) error 
 func (h hostMultipath) FailQueued(c hal.Call, m hal.MultipathMap) error {
 	return h.changes(callFailQueued, c, m, func(_ actor, b *blockDevice, _ bool) syscall.Errno {
 		if b != nil {
-			b.multi.queues = false
+			b.multi.queues, b.multi.fails = false, true
 			h.w.pathsChange()
 		}
 		return 0
@@ -294,6 +295,8 @@ func (h hostMultipath) Resize(c hal.Call, m hal.MultipathMap) error {
 			}
 		}
 		switch {
+		case slices.ContainsFunc(b.multi.paths, func(p *path) bool { return p.disk != nil && p.disk.size != b.medium.size }):
+			return syscall.EAGAIN
 		case b.medium.size == b.size, part:
 			return 0
 		case !h.w.runsMultipathd():

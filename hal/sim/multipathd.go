@@ -88,11 +88,18 @@ func (w *World) seesDisks() {
 	w.pathsChange()
 }
 
-// takesPaths makes the map of a disk of all paths that nobody uses, or adds those that it lacks.
-func (w *World) takesPaths(by actor, wwid string) {
+// takesPaths makes the map of a disk of all paths that nobody uses, or adds those that it lacks. It makes none if one
+// of them can't be opened.
+func (w *World) takesPaths(by actor, wwid string) (isThere bool) {
 	i := slices.IndexFunc(w.maps, func(m *blockDevice) bool { return m.multi.wwid == wwid })
+	isPath := func(d *blockDevice) bool { return d.scsi.wwid == wwid && !w.isUsed(d) }
+	if i < 0 && slices.ContainsFunc(w.scsiDisks, func(d *blockDevice) bool {
+		return isPath(d) && d.scsi.session.State == free
+	}) {
+		return false
+	}
 	for _, d := range w.scsiDisks {
-		if d.scsi.wwid != wwid || w.isUsed(d) {
+		if !isPath(d) {
 			continue
 		}
 		if i < 0 {
@@ -106,6 +113,7 @@ func (w *World) takesPaths(by actor, wwid string) {
 		w.keeps(wwid)
 	}
 	w.pathsChange()
+	return true
 }
 
 // losesPath: the kernel has forgotten a disk.
@@ -157,11 +165,14 @@ func (h hostMultipath) Assemble(c hal.Call, disks []hal.SCSIDisk) error {
 	part := k.fault == FailPart
 	k.dies = func(by actor) { w.daemon(object, lateMapMost, func() { _ = w.assemble(by, disks, false) }) }
 	errno = k.inKernel("multipath assemble "+object, func(by actor) syscall.Errno { return w.assemble(by, disks, part) })
-	if errno == 0 && (part || k.fault == FailFull) {
+	if errno == 0 && (part || k.fault == FailFull) || errno == fails {
 		return k.leave(syscall.EIO, hal.Unknown)
 	}
 	return k.done(errno)
 }
+
+// fails is the answer of multipathd that it has not done what it was asked for.
+const fails = syscall.Errno(1<<16 + 1)
 
 // assemble has multipathd make a map. With part, it is only told of the name.
 func (w *World) assemble(by actor, disks []hal.SCSIDisk, part bool) syscall.Errno {
@@ -193,8 +204,8 @@ func (w *World) assemble(by actor, disks []hal.SCSIDisk, part bool) syscall.Errn
 				}
 			})
 		return syscall.EAGAIN
-	default:
-		w.takesPaths(by, wwid)
+	case !w.takesPaths(by, wwid):
+		return fails
 	}
 	return 0
 }
@@ -242,10 +253,20 @@ func (w *World) stopsMultipathd(object string) bool {
 	w.sched.at(w.sched.now.Add(w.time(siteMultipathd, object, time.Second, downMost)), siteMultipathd.hash, nil, func() {
 		if w.downs == nth && w.multipathd == isDown {
 			w.multipathd = was
-			w.seesDisks()
+			w.startsMultipathd()
 		}
 	})
 	return true
+}
+
+// startsMultipathd is multipathd, which begins: maps are again as its configuration has them.
+func (w *World) startsMultipathd() {
+	for _, b := range w.maps {
+		if w.runsMultipathd() {
+			b.multi.fails, b.multi.queues = false, w.doesQueue(b.multi.wwid)
+		}
+	}
+	w.seesDisks()
 }
 
 // bootsMultipath is a boot: there is no map.
@@ -261,7 +282,7 @@ func (w *World) bootsMultipath() {
 func (w *World) SetMultipathd(how string) {
 	w.downs++
 	w.multipathd = map[string]daemonState{"on": makesKept, "greedy": makesAll, "off": isDown}[how]
-	w.seesDisks()
+	w.startsMultipathd()
 }
 
 // Reconfigure is a person who has multipathd look at all disks again.

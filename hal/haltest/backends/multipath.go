@@ -28,6 +28,7 @@ func (w multipathWorld) WWIDs() []string          { return w.maps.WWIDs() }
 func (w multipathWorld) Grow(disk string)         { w.maps.Grow(disk) }
 func (w multipathWorld) Unplug(path string)       { w.maps.Unplug(path) }
 func (w multipathWorld) MakeDevice(name string)   { w.maps.MakeDevice(name) }
+func (w multipathWorld) Settle()                  { w.maps.Settle() }
 func (w multipathWorld) Pause() bool              { return w.maps.Pause() }
 
 // Close ends the world, then its maps, which no mount uses any more, and then their sessions.

@@ -299,6 +299,11 @@ func (n *Node) Records() (all []string) {
 
 // Settle waits until the kernel has looked at all disks that it has found, and named them.
 func (n *Node) Settle() {
+	n.awaitDisks()
+	call("udevadm", "settle")
+}
+
+func (n *Node) awaitDisks() {
 	await("disks", func() bool {
 		for _, device := range glob("/sys/class/scsi_device/*/device") {
 			if text(device+"/type") == "0" && len(glob(device+"/block/*/dev")) == 0 {
@@ -307,7 +312,6 @@ func (n *Node) Settle() {
 		}
 		return true
 	})
-	call("udevadm", "settle")
 }
 
 // inNamespace runs f on a thread among the targets, which ends with it.

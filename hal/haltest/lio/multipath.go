@@ -16,12 +16,14 @@ const (
 	Hidden  = "hidden"  // no map is made of it
 )
 
-// multipathdConfig is a multipath.conf(5), with which a path that fails is noticed soon. The first %s is find_multipaths.
+// multipathdConfig is a multipath.conf(5), with which a path that fails is noticed soon. It wants to be told
+// find_multipaths, and two disks.
 const multipathdConfig = `defaults {
 	user_friendly_names no
 	find_multipaths %s
 	polling_interval 1
 	max_polling_interval 1
+	uxsock_timeout 60000
 }
 blacklist {
 	devnode "^(loop|vd|ram|nbd|zram)"
@@ -106,6 +108,12 @@ func (m *Maps) Pause() bool {
 	return true
 }
 
+// Settle is that of the node, but for what udev waits for in vain: it may look at a map that queues.
+func (m *Maps) Settle() {
+	m.awaitDisks()
+	_ = exec.Command("udevadm", "settle", "--timeout=5").Run() // it may time out
+}
+
 // Grow has a disk be twice as large as it was made. Nobody tells the node.
 func (m *Maps) Grow(disk string) {
 	file := filepath.Join(m.dir, "disk-"+disk)
@@ -136,11 +144,10 @@ func (m *Maps) Reset() {
 	m.SetMultipathd("on")
 }
 
-// Close leaves nothing.
+// Close leaves no map, and no multipathd.
 func (m *Maps) Close() {
 	m.Reset()
 	m.SetMultipathd("off")
-	m.Node.Close()
 }
 
 // WWIDs are the names of disks that multipathd keeps.
