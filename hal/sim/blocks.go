@@ -21,6 +21,8 @@ type medium struct {
 	sb     *superblock // if it holds a filesystem
 	begun  string      // the uuid of a filesystem of which a part was written
 	flaw   Flaw        // of the filesystem
+	// written is what containers have written last to a disk that they have raw.
+	written string
 }
 
 // blockDevice is a disk at a path below /dev.
@@ -87,7 +89,7 @@ func (b *medium) fill(holds, uuid string, device hal.Device, path string) {
 }
 
 func (b *medium) hash(h uint64) uint64 {
-	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial) ^ uint64(b.flaw))
+	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial+" "+b.written) ^ uint64(b.flaw))
 	if b.sb != nil {
 		h = fold(h ^ hashTree(b.sb.root, h))
 	}
@@ -193,12 +195,8 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 	case at.n.kind != hal.TypeBlockDevice:
 		return nil, syscall.ENOTBLK
 	}
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
-		for _, b := range all {
-			if at.n.dev == b.device {
-				return b, 0
-			}
-		}
+	if b, through := w.numbered(at.n.dev); b != nil && through == nil {
+		return b, 0
 	}
 	return nil, syscall.ENXIO
 }
@@ -248,6 +246,7 @@ func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 		b, errno := h.w.reach(path)
 		if errno == 0 {
 			is = b.is()
+			is.Held = h.w.heldAs(b)
 		}
 		return errno
 	})
@@ -260,6 +259,9 @@ func (h hostBlocks) Identify(c hal.Call, path string) (hal.BlockDevice, error) {
 	errno, ok := k.acts()
 	if !ok {
 		return hal.BlockDevice{}, k.done(errno)
+	}
+	if o := h.w.holderAt(path); o != nil {
+		return hal.BlockDevice{Device: o.by, Sequence: o.nth}, k.done(0)
 	}
 	b, errno := h.w.blockAt(path)
 	switch errno {

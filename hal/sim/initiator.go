@@ -351,4 +351,5 @@ func (w *World) bootsInitiator() {
 		s.gone = true
 	}
 	w.sessions, w.scsiDisks, w.lastID = nil, nil, 0
+	w.bootsHolds()
 }
