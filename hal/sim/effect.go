@@ -85,7 +85,7 @@ const (
 	EffectDiskFound
 	// EffectDiskRemoved: it is there no more.
 	EffectDiskRemoved
-	// EffectHeld: the disk at Path is held as Text, Volume as above.
+	// EffectHeld: the disk at Path is held as Text. Volume is its WWID, its serial number, or its path.
 	EffectHeld
 	// EffectLetGo: it is held no more.
 	EffectLetGo

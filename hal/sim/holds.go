@@ -30,7 +30,7 @@ type Raw struct {
 	boot    *boot
 	number  hal.Device
 	of      *blockDevice // what it has open
-	through *holder        // by which it has that; nil if it has it itself
+	through *holder      // by which it has that; nil if it has it itself
 }
 
 var (
@@ -85,7 +85,7 @@ func (w *World) hold(by actor, d hal.DeviceHold) syscall.Errno {
 		dir.n.attach(made.path[len("/dev/"):], node)
 	}
 	node.dev = made.by
-	w.tell(by, Effect{Kind: EffectHeld, Path: b.path, Volume: b.wwid(), Text: d.Name, Outcome: hal.Done})
+	w.tell(by, Effect{Kind: EffectHeld, Path: b.path, Volume: b.name(), Text: d.Name, Outcome: hal.Done})
 	return 0
 }
 
@@ -160,7 +160,7 @@ func (w *World) isOpen(b *blockDevice) bool {
 
 func (w *World) letGo(by actor, o *holder) {
 	w.holds = slices.DeleteFunc(w.holds, func(other *holder) bool { return other == o })
-	w.tell(by, Effect{Kind: EffectLetGo, Path: o.of.path, Volume: o.of.wwid(), Text: o.name, Outcome: hal.Done})
+	w.tell(by, Effect{Kind: EffectLetGo, Path: o.of.path, Volume: o.of.name(), Text: o.name, Outcome: hal.Done})
 }
 
 // ReleaseByHand is a person who lets go of what an agent holds of a disk: losetup(8), --detach. It reports whether
@@ -192,6 +192,27 @@ func (b *blockDevice) name() string {
 		return b.serial
 	}
 	return b.path
+}
+
+// DiskNamed is what a disk at a path is called for as long as it is one; "" if there is none.
+func (w *World) DiskNamed(path string) string {
+	if b, errno := w.blockAt(path); errno == 0 {
+		return b.name()
+	}
+	return ""
+}
+
+// RawAt is the disk that the raw device at a path leads to, "" if it leads to none, and whether nobody can write to it.
+func (w *World) RawAt(path string) (disk string, isReadOnly bool) {
+	at, _, errno := w.walk(path, walkAll)
+	if errno != 0 || at.n.kind != hal.TypeBlockDevice {
+		return "", false
+	}
+	b, through := w.numbered(at.n.dev)
+	if b == nil {
+		return "", false
+	}
+	return b.name(), through != nil
 }
 
 // numbered is what has a number now.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -59,6 +60,7 @@ func cutLast(text, at string) (before, after string, found bool) {
 // scan is what a start finds of iSCSI volumes.
 type scan struct {
 	binds  plugin.Directories
+	maps   disk.Maps
 	mounts [][2]string // interface, and name
 	// records are what volnode has, or may have, sessions of; disks are by them.
 	records []hal.ISCSIRecord
@@ -67,9 +69,14 @@ type scan struct {
 
 func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
 
+func (l *scan) Device(s *plugin.Scanner, uid string, e hal.Entry) { l.maps.Device(s, uid, e) }
+
 // Node lists where filesystems of disks are mounted, and the sessions on interfaces of volnode.
 func (l *scan) Node(s *plugin.Scanner) error {
 	if err := l.sessions(s); err != nil {
+		return err
+	}
+	if err := l.maps.Node(s); err != nil {
 		return err
 	}
 	dir := mountsDir(s.Root)
@@ -116,14 +123,14 @@ func (l *scan) sessions(s *plugin.Scanner) error {
 
 // Discover makes rungs of sessions, of their disks, and of what is mounted of those.
 func (l *scan) Discover(d *plugin.Discovery) {
-	isFound := map[hal.Key]bool{}
+	isFound, devices := map[hal.Key]bool{}, map[string]hal.Key{}
 	for _, r := range l.records {
 		session := sessionRung(r)
 		d.Lower = append(d.Lower, session)
 		for _, disk := range l.disks[r] {
 			lun := int32(min(disk.Address.LUN, mostLUN+1))
 			if key := DeviceKey(r.Target, lun); lun <= mostLUN && !isFound[key] {
-				isFound[key] = true
+				isFound[key], devices[disk.Is()] = true, key
 				d.Lower = append(d.Lower, core.Rung{
 					Key: key, Kind: KindDevice, Volume: nameOf(r.Target, lun), Below: []hal.Key{session.Key}, Intent: true,
 					Want: plugin.Sorted(sameOf(r, lun)),
@@ -144,4 +151,5 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		d.Lower = append(d.Lower, mount)
 	}
 	l.binds.Discover(d)
+	l.maps.Discover(d, func(is string) hal.Key { return devices[is] })
 }

@@ -34,6 +34,7 @@ func Room() *world.Room {
 			},
 		}},
 		Hunted: world.Hunted{Name: "iscsi", Site: "workload.iscsi", Never: 12, Volumes: volumes},
+		RawPath: rawPlaceOf, RawKind: iscsi.KindMap,
 		Path:   placeOf, Use: use, Differs: differs, Begin: begin, HasServer: true,
 		New: func() world.RoomRun { return &run{has: map[string]string{}, found: map[string]string{}} },
 	}
@@ -55,6 +56,11 @@ func placeOf(uid, spec string) string {
 	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), spec).Path
 }
 
+func rawPlaceOf(uid, spec string) string {
+	source := iscsi.Source()
+	return plugin.PodDevicePlace(lang.RootDir, uid, source.Directory(), spec).Path
+}
+
 // use is how containers use an iSCSI volume.
 func use(v world.Claimed) (world.Use, bool) {
 	spec, isReadOnly := v.Spec.Name, v.ReadOnly
@@ -64,13 +70,18 @@ func use(v world.Claimed) (world.Use, bool) {
 		src, claim := v.PV.Spec.ISCSI, v.Spec.PersistentVolumeClaim
 		spec, portal, target, lun = v.PV.Name, src.TargetPortal, src.IQN, src.Lun
 		isReadOnly = isReadOnly || src.ReadOnly || claim != nil && claim.ReadOnly ||
-			slices.Contains(v.PV.Spec.MountOptions, "ro")
+			!v.IsBlock && slices.Contains(v.PV.Spec.MountOptions, "ro")
 	} else {
 		src := v.Spec.ISCSI
 		portal, target, lun, isReadOnly = src.TargetPortal, src.IQN, src.Lun, isReadOnly || src.ReadOnly
 	}
+	at := placeOf(v.UID, spec)
+	if v.IsBlock {
+		at = rawPlaceOf(v.UID, spec)
+	}
 	return world.Use{
-		Disk: diskName(target, lun), Portal: portal + ":3260", Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly,
+		Raw:  v.IsBlock,
+		Disk: diskName(target, lun), Portal: portal + ":3260", Spec: spec, Path: at, ReadOnly: isReadOnly,
 	}, true
 }
 

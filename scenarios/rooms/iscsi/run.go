@@ -124,6 +124,7 @@ func split(volume string) (target string, lun uint64) {
 
 // Stepped forgets the disk of a volume of pods alone that none has any more.
 func (h *run) Stepped(r *world.Run) {
+	r.JudgesRaw("iscsi")
 	own := diskName(open, ownLUN)
 	if _, known := r.Core.Belief(iscsi.DeviceKey(open, ownLUN)); !known && r.Synced {
 		delete(h.has, own)
@@ -146,6 +147,7 @@ var disks = []struct {
 
 // Sees is S2 and S1 of what the agent does.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	r.SeesRaw("iscsi", e)
 	if e.Actor != "agent" {
 		return
 	}
@@ -163,6 +165,11 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 			r.Judges("S2")
 			h.takes(r, "mount", volumeOf(e.Key), disk)
 		}
+	case sim.EffectHeld:
+		if volume := rawVolume(r, e.Text); volume != "" {
+			r.Judges("S28")
+			h.takes(r, "hold", volume, e.Volume)
+		}
 	case sim.EffectLoggedOut:
 		r.Judges("S1")
 		if !strings.HasPrefix(e.Text, hal.OwnInterface) {
@@ -177,6 +184,22 @@ func volumeOf(key hal.Key) string {
 	entry := string(key)[strings.LastIndexByte(string(key), '/')+1:]
 	_, of, _ := strings.Cut(entry, "-")
 	return "iscsi^" + strings.Replace(of, "-lun-", " lun ", 1)
+}
+
+// rawVolume is the volume whose disk a hold keeps, "" if no pod has it.
+func rawVolume(r *world.Run, hold string) string {
+	for _, p := range r.Pods {
+		for _, u := range p.Uses {
+			if !isOurs(u) || !u.Raw {
+				continue
+			}
+			target, lun := split(u.Disk)
+			if string(disk.HoldKey(iscsi.KindHold, string(iscsi.DeviceKey(target, int32(lun))))) == hold {
+				return u.Disk
+			}
+		}
+	}
+	return ""
 }
 
 // takes notes that the agent takes a disk for that of a volume, and judges it: it is the one that the volume has had,
@@ -200,6 +223,12 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 		stack := r.W.MountsAt(u.Path)
 		if !isOurs(u) || len(stack) == 0 {
 			continue // S21 says so
+		}
+		if u.Raw {
+			if !r.LetsInRaw(p, u, h.has[u.Disk]) {
+				return false
+			}
+			continue
 		}
 		r.Judges("S21")
 		r.Judges("S28")
@@ -229,6 +258,7 @@ func (h *run) misfit(r *world.Run, u world.Use) string {
 		return "there is no disk"
 	case had != "" && had != is:
 		return "it is another disk"
+	case u.Raw && holds != sim.HeldByDevice:
 	case holds != "" && holds != "ext4":
 		return "it holds " + holds
 	case r.W.SANFlawOf(is) == sim.Grave:
