@@ -124,7 +124,8 @@ func (w *World) plugsBlocks() {
 // could: nothing of them is mounted.
 func (w *World) SwapBlockDevices(path, other string) bool {
 	a, b := w.blockNamed(path), w.blockNamed(other)
-	if a == nil || b == nil || w.isMounted(a) || w.isMounted(b) {
+	isUsed := func(b *blockDevice) bool { return w.isMounted(b) || len(w.heldAs(b)) > 0 || w.isOpen(b) }
+	if a == nil || b == nil || isUsed(a) || isUsed(b) {
 		return false
 	}
 	a.medium, b.medium = b.medium, a.medium

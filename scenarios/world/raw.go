@@ -2,6 +2,7 @@ package world
 
 import (
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
@@ -146,4 +147,10 @@ func RawDiffers(w *sim.World, at string) string {
 		return "no block device is mounted at " + at
 	}
 	return ""
+}
+
+// IsRawOfDisk reports whether a rung is the raw device that a pod has of a disk.
+func IsRawOfDisk(key hal.Key) bool {
+	kind, _, _ := strings.Cut(string(key), "/")
+	return slices.ContainsFunc(Rooms, func(m *Room) bool { return m.RawKind != "" && string(m.RawKind) == kind })
 }

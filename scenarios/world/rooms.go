@@ -104,7 +104,7 @@ func (v *HuntedShape) objects() []any {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: lang.DefaultNamespace, Name: v.PV.Name},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			VolumeName: v.PV.Name, AccessModes: v.PV.Spec.AccessModes,
+			VolumeName: v.PV.Name, AccessModes: v.PV.Spec.AccessModes, VolumeMode: v.PV.Spec.VolumeMode,
 			Resources: corev1.VolumeResourceRequirements{Requests: v.PV.Spec.Capacity},
 		},
 	}}

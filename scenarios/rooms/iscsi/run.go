@@ -50,6 +50,8 @@ func begin(g world.Planner) {
 	w.AddSANDisk(oddDisk, odd[g.Pick("workload.iscsi-odd", oddDisk, 0, 1, 1, 1, 1)], "")
 	w.AddSANDisk(thirdDisk, "ext4", "66666666-1111-4222-8333-444455556666")
 	w.AddSANDisk(ownDisk, "", "")
+	w.AddSANDisk(rawDisk, []string{"", "xfs", sim.Unrecognized}[g.Pick("workload.iscsi-raw", rawDisk, 0, 1, 1, 1)], "")
+	w.AddSANDisk(readDisk, "xfs", "")
 	w.AddSANDisk(spareDisk, []string{"", "ext4"}[g.Pick("workload.iscsi-spare", spareDisk, 0, 1, 1)], spareUUID)
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
@@ -68,7 +70,7 @@ func begin(g world.Planner) {
 		}
 	}
 	at := g.Time("workload.iscsi-time", open, 0, cases.Chaos)
-	lun := uint64(g.Pick("workload.iscsi-lun", open, 0, 1, 1))
+	lun := []uint64{0, 1, rawLUN}[g.Pick("workload.iscsi-lun", open, 0, 2, 2, 1)]
 	switch g.Pick("workload.iscsi-array", open, 0, 6, 2, 1, 1, 1) {
 	case 1: // the array gives the number to another disk
 		g.At(at, open, func() { w.MapLUN(open, lun, spareDisk) })
@@ -143,7 +145,15 @@ var disks = []struct {
 	target string
 	lun    int32
 	wwid   string
-}{{open, 0, blankDisk}, {open, 1, usedDisk}, {open, 2, oddDisk}, {open, 3, ownDisk}, {closed, 0, thirdDisk}}
+}{
+	{open, 0, blankDisk},
+	{open, 1, usedDisk},
+	{open, 2, oddDisk},
+	{open, 3, ownDisk},
+	{closed, 0, thirdDisk},
+	{open, rawLUN, rawDisk},
+	{closed, 1, readDisk},
+}
 
 // Sees is S2 and S1 of what the agent does.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
