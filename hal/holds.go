@@ -15,7 +15,24 @@ const HoldNameMost = 24
 // one, and can't write to it.
 type HeldDevice struct {
 	Name   string
-	Device string // that is held: see [BlockDevice.Is]; the node may have lost it since
+	Device string // that is held: see [BlockDevice.Is]
 	Path   string // "/dev/loop7"
 	By     string // the device at Path: see [BlockDevice.Is]
+	IsGone bool   // the node has lost Device
+}
+
+// Fingerprint tells a hold from all others of a boot, in one comparable line, and whether its device is there: see
+// [HasFailed].
+func (d HeldDevice) Fingerprint() string {
+	text := "device " + d.Device + " held by " + d.By
+	if d.IsGone {
+		text += noDevice
+	}
+	return text
+}
+
+// IsSame reports whether two are one hold.
+func (d HeldDevice) IsSame(other HeldDevice) bool {
+	d.IsGone = other.IsGone
+	return d == other
 }

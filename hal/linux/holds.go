@@ -155,7 +155,24 @@ func holdOf(owner, path string) (d hal.HeldDevice, isOne bool, err error) {
 	}
 	is, err := numbersOf(loop)
 	d.Path, d.By = path, is.Is()
+	d.IsGone = isLost(sysDevices, d.Device)
 	return d, true, err
+}
+
+// isLost: the node does not have the device any more, which devices has by number. A partition has the sequence of its
+// disk.
+func isLost(devices, is string) bool {
+	number, sequence, _ := strings.Cut(is, " sequence ")
+	dir, err := filepath.EvalSymlinks(devices + "/" + number)
+	if err != nil {
+		return errors.Is(err, syscall.ENOENT)
+	}
+	for _, at := range []string{dir, filepath.Dir(dir)} {
+		if now := attribute(at, "diskseq"); now != "" {
+			return now != sequence
+		}
+	}
+	return false // before Linux 5.15
 }
 
 // hold is Hold in a helper child.
@@ -277,7 +294,7 @@ func release(r releaseRequest) (hal.Outcome, error) {
 		return hal.NotDone, err
 	case i < 0:
 		return hal.Done, nil
-	case all[i] != r.Held:
+	case !all[i].IsSame(r.Held):
 		return hal.NotDone, because(syscall.ESTALE, fmt.Sprintf("%s holds %s by that name", all[i].Path, all[i].Device))
 	}
 	who, err := openersOf(numberIn(r.Held.Device), numberIn(r.Held.By))

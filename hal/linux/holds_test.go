@@ -107,3 +107,30 @@ func TestADeviceIsHeldUntilNobodyHasItOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, all)
 }
+
+func TestALostDeviceIsTold(t *testing.T) {
+	devices := t.TempDir()
+	disk := filepath.Join(devices, "disk")
+	require.NoError(t, os.MkdirAll(disk+"/part", 0o700))
+	require.NoError(t, os.WriteFile(disk+"/diskseq", []byte("42\n"), 0o600))
+	for number, to := range map[string]string{"8:16": disk, "8:17": disk + "/part"} {
+		require.NoError(t, os.Symlink(to, filepath.Join(devices, number)))
+		require.False(t, isLost(devices, number+" sequence 42"))
+		require.True(t, isLost(devices, number+" sequence 41"), "another disk has its number")
+	}
+	require.True(t, isLost(devices, "8:32 sequence 42"))
+	require.NoError(t, os.Remove(disk+"/diskseq"))
+	require.False(t, isLost(devices, "8:16 sequence 0"))
+}
+
+func TestMarksSayWhatIsHeld(t *testing.T) {
+	mark, err := markOf("volnode:abcdef:", "iscsi.hold/0123456789ab", "259:1048575 sequence 4242424242")
+	require.NoError(t, err)
+	d, isOne := heldBy("volnode:abcdef:", mark)
+	require.True(t, isOne)
+	require.Equal(t, []string{"iscsi.hold/0123456789ab", "259:1048575 sequence 4242424242"}, []string{d.Name, d.Device})
+	for _, other := range []string{"", mark + ":1", "volnode:abcdef:a:8:b:1", "volnode:000000:a:8:1:1"} {
+		_, isOne := heldBy("volnode:abcdef:", other)
+		require.False(t, isOne, other)
+	}
+}

@@ -89,8 +89,9 @@ func (w *World) hold(by actor, d hal.DeviceHold) syscall.Errno {
 	return 0
 }
 
-func (o *holder) show() hal.HeldDevice {
+func (w *World) showHold(o *holder) hal.HeldDevice {
 	return hal.HeldDevice{
+		IsGone: !slices.Contains(w.blocks, o.of) && !slices.Contains(w.scsiDisks, o.of),
 		Name: o.name, Device: o.of.is().Is(), Path: o.path, By: hal.BlockDevice{Device: o.by, Sequence: o.nth}.Is(),
 	}
 }
@@ -108,7 +109,7 @@ func (h hostBlocks) Holds(c hal.Call) ([]hal.HeldDevice, error) {
 func (w *World) HeldDevices() []hal.HeldDevice {
 	var all []hal.HeldDevice
 	for _, o := range w.holds {
-		all = append(all, o.show())
+		all = append(all, w.showHold(o))
 	}
 	slices.SortFunc(all, func(a, b hal.HeldDevice) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -144,7 +145,7 @@ func (w *World) release(by actor, d hal.HeldDevice) syscall.Errno {
 	switch {
 	case i < 0:
 		return 0
-	case w.holds[i].show() != d:
+	case !w.showHold(w.holds[i]).IsSame(d):
 		return syscall.ESTALE
 	case w.isOpen(w.holds[i].of):
 		return syscall.EBUSY
@@ -180,7 +181,7 @@ func (w *World) keepsNumber(minor uint32) bool {
 		slices.ContainsFunc(w.raws, func(r *Raw) bool { return is(r.of) })
 }
 
-// bootsHolds is a boot: nothing is held, nor open.
+// bootsHolds is the end of a boot: nothing is held, nor open.
 func (w *World) bootsHolds() { w.holds, w.raws = nil, nil }
 
 // name names a disk for as long as it is one: its WWID or its serial number, else its path.
@@ -192,6 +193,11 @@ func (b *blockDevice) name() string {
 		return b.serial
 	}
 	return b.path
+}
+
+// IsHeld reports whether something keeps the number of a disk.
+func (w *World) IsHeld(disk string) bool {
+	return slices.ContainsFunc(w.holds, func(o *holder) bool { return o.of.name() == disk })
 }
 
 // DiskNamed is what a disk at a path is called for as long as it is one; "" if there is none.

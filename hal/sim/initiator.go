@@ -351,5 +351,4 @@ func (w *World) bootsInitiator() {
 		s.gone = true
 	}
 	w.sessions, w.scsiDisks, w.lastID = nil, nil, 0
-	w.bootsHolds()
 }

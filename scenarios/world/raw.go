@@ -12,7 +12,7 @@ import (
 // This file is what containers have of raw block volumes of disks. A container has a number, and opens what that leads
 // to as often as it likes; it keeps one handle open besides.
 //
-// S28: what the number leads to is the disk that the volume had when the containers started, or nothing, for as long as
+// S28: something keeps the number. What that leads to is the disk that the volume had when the containers started, or nothing, for as long as
 // they run; and the handle reads that disk, or fails, unless an array has exchanged it below the node.
 //
 // S21: a volume that is read-only for a pod takes none of its writes.
@@ -102,8 +102,16 @@ func (r *Run) JudgesRaw(source string) {
 		if is.Use.Room.Source.Name != source || !is.Pod.IsRunning {
 			continue
 		}
+		if r.Loosed[is.Disk] == r.W.BootID() || r.W.Off() {
+			continue
+		}
 		r.Judges("S28")
-		if now, errno := is.Raw.Opens(); errno == 0 && now != is.Disk && r.Loosed[is.Disk] != r.W.BootID() {
+		if !r.W.IsHeld(is.Disk) {
+			r.Fail("S28", "raw", is.Pod.Name, "containers of "+is.Pod.Name+" have the disk "+is.Disk+" as "+is.Use.Name+
+				", and nothing keeps its number from the next disk")
+			return
+		}
+		if now, errno := is.Raw.Opens(); errno == 0 && now != is.Disk {
 			r.Fail("S28", "raw", is.Pod.Name, "the raw device "+is.Use.Name+" of "+is.Pod.Name+" leads to the disk "+now+
 				" by now, and its containers were given "+is.Disk)
 			return

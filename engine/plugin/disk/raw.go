@@ -148,9 +148,6 @@ func heldAs(h *hal.Host, o core.Op) (d hal.HeldDevice, is bool, err error) {
 	return d, false, err
 }
 
-// shown tells a hold from all others of a boot.
-func shown(d hal.HeldDevice) string { return "device " + d.Device + " held by " + d.By }
-
 // setUpHold holds the disk that the rung below has found.
 func setUpHold(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
@@ -173,6 +170,11 @@ func setUpHold(h *hal.Host, o core.Op) core.Result {
 		return r
 	case !is:
 		return op.Unknown(w.name() + " was held, and is not any more: somebody has let go of it; volnode tries again")
+	case d.IsGone:
+		r := op.Unknown(fmt.Sprintf("the node has lost the disk of %s, device %s; volnode lets go of it once its pods have "+
+			"ended, and finds it again", w.name(), d.Device))
+		r.UndoFirst, r.Failed, r.BelowUnknown = true, true, true
+		return r
 	case d.Device != device:
 		r := op.Unknown(fmt.Sprintf("%s is device %s by now, and volnode holds %s; it lets go of that, and holds the other "+
 			"one", w.name(), device, d.Device))
@@ -180,7 +182,7 @@ func setUpHold(h *hal.Host, o core.Op) core.Result {
 		return r
 	}
 	return core.Result{
-		Outcome: hal.Done, Fingerprint: shown(d), Facts: []core.Fact{
+		Outcome: hal.Done, Fingerprint: d.Fingerprint(), Facts: []core.Fact{
 			{Name: FactDevice, Value: device},
 			{Name: FactNode, Value: w.source},
 			{Name: FactName, Value: w.name()},
@@ -217,7 +219,7 @@ func inspectHold(h *hal.Host, o core.Op) core.Result {
 	case !is:
 		return core.Result{Outcome: hal.Done}
 	}
-	return core.Result{Outcome: hal.Done, Fingerprint: shown(d)}
+	return core.Result{Outcome: hal.Done, Fingerprint: d.Fingerprint()}
 }
 
 // MapVerbs are those of the raw device that a pod has.
