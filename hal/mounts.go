@@ -40,8 +40,8 @@ type Mount struct {
 	NoDevice bool
 }
 
-// AsNode returns m, and if it is of the node of a device that the kernel has removed, says so: the kernel takes the name
-// away, and a mount of it stays (devtmpfs).
+// AsNode returns m, and if it is of the node of a device that the kernel has removed, says so: the kernel takes the
+// name away, and a mount of it stays (devtmpfs).
 func (m Mount) AsNode() Mount {
 	if root, isGone := strings.CutSuffix(m.Root, "//deleted"); isGone && m.FSType == "devtmpfs" {
 		m.Root, m.NoDevice = root, true

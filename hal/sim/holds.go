@@ -92,7 +92,7 @@ func (w *World) hold(by actor, d hal.DeviceHold) syscall.Errno {
 func (w *World) showHold(o *holder) hal.HeldDevice {
 	return hal.HeldDevice{
 		IsGone: !slices.Contains(w.blocks, o.of) && !slices.Contains(w.scsiDisks, o.of),
-		Name: o.name, Device: o.of.is().Is(), Path: o.path, By: hal.BlockDevice{Device: o.by, Sequence: o.nth}.Is(),
+		Name:   o.name, Device: o.of.is().Is(), Path: o.path, By: hal.BlockDevice{Device: o.by, Sequence: o.nth}.Is(),
 	}
 }
 
@@ -177,7 +177,8 @@ func (w *World) ReleaseByHand(disk string) bool {
 // keepsNumber: nobody else gets the number of a SCSI disk, nor its name.
 func (w *World) keepsNumber(minor uint32) bool {
 	is := func(b *blockDevice) bool { return b.device.Major == scsiMajor && b.device.Minor == minor }
-	return slices.ContainsFunc(w.scsiDisks, is) || slices.ContainsFunc(w.holds, func(o *holder) bool { return is(o.of) }) ||
+	return slices.ContainsFunc(w.scsiDisks, is) ||
+		slices.ContainsFunc(w.holds, func(o *holder) bool { return is(o.of) }) ||
 		slices.ContainsFunc(w.raws, func(r *Raw) bool { return is(r.of) })
 }
 

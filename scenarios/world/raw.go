@@ -12,8 +12,8 @@ import (
 // This file is what containers have of raw block volumes of disks. A container has a number, and opens what that leads
 // to as often as it likes; it keeps one handle open besides.
 //
-// S28: something keeps the number. What that leads to is the disk that the volume had when the containers started, or nothing, for as long as
-// they run; and the handle reads that disk, or fails, unless an array has exchanged it below the node.
+// S28: something keeps the number. What that leads to is the disk that the volume had when the containers started, or
+// nothing, for as long as they run; and the handle reads that disk, or fails, unless an array has exchanged it below the node.
 //
 // S21: a volume that is read-only for a pod takes none of its writes.
 //
@@ -122,7 +122,8 @@ func (r *Run) JudgesRaw(source string) {
 // SeesRaw is S5 and S2 of what becomes of a disk that containers have raw.
 func (r *Run) SeesRaw(source string, e *sim.Effect) {
 	isOf := func(is *RawUse) bool {
-		return is.Use.Room.Source.Name == source && is.Pod.IsRunning && (is.Disk == e.Volume || e.Volume == "" && is.Disk == r.W.DiskNamed(e.Path))
+		isSame := is.Disk == e.Volume || e.Volume == "" && is.Disk == r.W.DiskNamed(e.Path)
+		return is.Use.Room.Source.Name == source && is.Pod.IsRunning && isSame
 	}
 	if e.Kind == sim.EffectLetGo && e.Actor != "agent" { // a person has: what a number leads to is anybody's
 		r.Loosed[e.Volume] = r.W.BootID()

@@ -15,9 +15,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is raw block volumes: map/pod → hold/disk → device/disk. Nothing is made on the disk, nothing is checked,
-// and it may hold anything. The hold keeps its number and its name for as long as pods have it, since a container has no
-// more than that number; a map is a bind mount of the node of the disk, or, of a pod that may only read, of the device
+// This file is raw block volumes: map/pod → hold/disk → device/disk. Nothing is made on the disk, nothing is
+// checked, and it may hold anything. The hold keeps its number and its name for as long as pods have it, since a
+// container has no more than that number; a map is a bind mount of the node of the disk, or, of a pod that may only read, of the device
 // that holds it, to which the kernel lets nobody write.
 
 // Raw is [FactHolds] of a disk that is given as it is.
@@ -66,7 +66,8 @@ func HoldRung(kind core.Kind, key hal.Key) core.Rung {
 	return core.Rung{Key: key, Kind: kind, Volume: string(key), Intent: true}
 }
 
-// Found makes rungs of the holds of a kind that a start has found. deviceOf is the rung of a device, "" if there is none.
+// Found makes rungs of the holds of a kind that a start has found. deviceOf is the rung of a device, "" if there is
+// none.
 func Found(kind core.Kind, held []hal.HeldDevice, deviceOf func(is string) hal.Key) (all []core.Rung) {
 	for _, d := range held {
 		if !strings.HasPrefix(d.Name, string(kind)+"/") {
@@ -101,8 +102,8 @@ func rawHolds(o core.Op, is hal.BlockDevice, disk string) (holds, why string) {
 	case len(is.Holders) > 0:
 		return "", "it is a part of " + strings.Join(is.Holders, " ") + "; use that, or free this device"
 	case disk == "":
-		return "", "it has neither a WWID nor a serial number, and the kernel is older than Linux 5.15, so nothing tells it " +
-			"from another disk; volnode gives it to no pod"
+		return "", "it has neither a WWID nor a serial number, and the kernel is older than Linux 5.15, so nothing tells " +
+			"it from another disk; volnode gives it to no pod"
 	case had != "" && had != disk && !isOfOtherBoot(had, disk):
 		return "", fmt.Sprintf("it is the disk %s, and the volume has %s; volnode gives it to no pod: attach that disk", disk,
 			had)
@@ -229,13 +230,14 @@ func MapVerbs() plugin.Verbs {
 
 // node is what a pod is given: a path, and the device that this leads to.
 func (w work) node() (source, device string) {
-	for _, f := range w.o.Below {
-		if plugin.IsReadOnly(w.o.Params) {
-			return core.FactOf(f.Facts, factHolder), core.FactOf(f.Facts, factBy)
-		}
-		return core.FactOf(f.Facts, FactNode), core.FactOf(f.Facts, FactDevice)
+	if len(w.o.Below) == 0 {
+		return "", ""
 	}
-	return "", ""
+	hold := w.o.Below[0].Facts
+	if plugin.IsReadOnly(w.o.Params) {
+		return core.FactOf(hold, factHolder), core.FactOf(hold, factBy)
+	}
+	return core.FactOf(hold, FactNode), core.FactOf(hold, FactDevice)
 }
 
 // setUpMap binds the node. What is mounted already is the volume if it is that node.

@@ -45,8 +45,8 @@ func diskLadder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) 
 	}.Rungs(to, v)
 }
 
-// rawLadder is the ladder of a raw block volume. Which disk it has is kept for as long as the PersistentVolume is there:
-// no filesystem tells it from another one.
+// rawLadder is the ladder of a raw block volume. Which disk it has is kept for as long as the PersistentVolume is
+// there: no filesystem tells it from another one.
 func rawLadder(v plugin.Volume) disk.RawLadder {
 	pv := v.PV.Name
 	whose := core.Param{Name: plugin.ParamPV, Value: pv}

@@ -49,7 +49,8 @@ func (h *run) letsInRaw(r *world.Run, p *world.Pod, u world.Use) bool {
 		had, h.raw[u.Spec] = is, is
 	}
 	if o := rival(r, p, u); o != nil {
-		r.Fail("S9", "local", p.Name, "pod "+p.Name+" is reported ready, and "+u.Name+", which is for one pod, is "+o.Name+"'s")
+		r.Fail("S9", "local", p.Name, "pod "+p.Name+" is reported ready, and "+u.Name+
+			", which is for one pod, is "+o.Name+"'s")
 		return false
 	}
 	return r.LetsInRaw(p, u, had)
