@@ -48,7 +48,7 @@ var raws = []Mutant{
 	},
 	{
 		"a disk is held when its last user has gone", "L1", "engine/plugin/disk.tearDownHold",
-		"err := h.Blocks.Release(op.Call(o), d); err != nil {", "err := error(nil); err != nil {",
+		"err := h.Blocks.Release(op.Call(o), d); err != nil {", "_, err := d, error(nil); err != nil {",
 	},
 	{
 		"a raw disk for one pod is two pods'", "S9", "engine/plugin/disk.RawLadder.Rungs",

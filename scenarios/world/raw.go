@@ -13,7 +13,8 @@ import (
 // to as often as it likes; it keeps one handle open besides.
 //
 // S28: something keeps the number. What that leads to is the disk that the volume had when the containers started, or
-// nothing, for as long as they run; and the handle reads that disk, or fails, unless an array has exchanged it below the node.
+// nothing, for as long as they run; and the handle reads that disk, or fails, unless an array has exchanged it below
+// the node.
 //
 // S21: a volume that is read-only for a pod takes none of its writes.
 //
