@@ -106,3 +106,9 @@ type Scan interface {
 	// Discover makes rungs of what Entry and Node have found. It is pure.
 	Discover(d *Discovery)
 }
+
+// DeviceScan is a Scan of a source whose pods have raw block volumes in their own directories.
+type DeviceScan interface {
+	// Device looks at pods/<uid>/volumeDevices/<Source.Directory>/<e.Name>. From a task.
+	Device(s *Scanner, uid string, e hal.Entry)
+}

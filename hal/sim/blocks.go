@@ -23,6 +23,8 @@ type medium struct {
 	made   int64       // in bytes, what the disk had by the kernel as the filesystem was made
 	begun  string      // the uuid of a filesystem of which a part was written
 	flaw   Flaw        // of the filesystem
+	// written is what containers have written last to a disk that they have raw.
+	written string
 }
 
 // blockDevice is a disk at a path below /dev.
@@ -90,7 +92,7 @@ func (b *medium) fill(holds, uuid string, device hal.Device, path string) {
 }
 
 func (b *medium) hash(h uint64) uint64 {
-	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial) ^ uint64(b.flaw))
+	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial+" "+b.written) ^ uint64(b.flaw))
 	if b.sb != nil {
 		h = fold(h ^ hashTree(b.sb.root, h))
 	}
@@ -125,7 +127,8 @@ func (w *World) plugsBlocks() {
 // could: nothing of them is mounted.
 func (w *World) SwapBlockDevices(path, other string) bool {
 	a, b := w.blockNamed(path), w.blockNamed(other)
-	if a == nil || b == nil || w.isMounted(a) || w.isMounted(b) {
+	isUsed := func(b *blockDevice) bool { return w.isMounted(b) || len(w.heldAs(b)) > 0 || w.isOpen(b) }
+	if a == nil || b == nil || isUsed(a) || isUsed(b) {
 		return false
 	}
 	a.medium, b.medium = b.medium, a.medium
@@ -196,12 +199,8 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 	case at.n.kind != hal.TypeBlockDevice:
 		return nil, syscall.ENOTBLK
 	}
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks} {
-		for _, b := range all {
-			if at.n.dev == b.device {
-				return b, 0
-			}
-		}
+	if b, through := w.numbered(at.n.dev); b != nil && through == nil {
+		return b, 0
 	}
 	return nil, syscall.ENXIO
 }
@@ -251,6 +250,7 @@ func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 		b, errno := h.w.reach(path)
 		if errno == 0 {
 			is = b.is()
+			is.Held = h.w.heldAs(b)
 		}
 		return errno
 	})
@@ -263,6 +263,9 @@ func (h hostBlocks) Identify(c hal.Call, path string) (hal.BlockDevice, error) {
 	errno, ok := k.acts()
 	if !ok {
 		return hal.BlockDevice{}, k.done(errno)
+	}
+	if o := h.w.holderAt(path); o != nil {
+		return hal.BlockDevice{Device: o.by, Sequence: o.nth}, k.done(0)
 	}
 	b, errno := h.w.blockAt(path)
 	switch errno {

@@ -20,6 +20,8 @@ type fabric struct {
 	records   []hal.ISCSILogin // of open-iscsi; on the disk of the node
 	scsiDisks []*blockDevice   // that the kernel has
 	lastID    uint32           // of a session in this boot
+	holds     []*holder
+	raws      []*Raw // that containers have open
 }
 
 // target is an iSCSI target.
@@ -274,6 +276,9 @@ func (w *World) hashFabric(h uint64) uint64 {
 	}
 	for _, l := range w.records {
 		h = fold(h ^ hashString(l.Target+" "+l.Portal+" "+l.Interface))
+	}
+	for _, o := range w.holds {
+		h = fold(h ^ hashString(o.name+" "+o.path) ^ o.of.sequence)
 	}
 	return h
 }

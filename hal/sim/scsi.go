@@ -118,7 +118,7 @@ func (w *World) finds(by actor, s *session, lun uint64) {
 		return
 	}
 	n := uint32(1) // 0 is the disk of the node
-	for slices.ContainsFunc(w.scsiDisks, func(b *blockDevice) bool { return b.device.Minor == perDisk*n }) {
+	for w.keepsNumber(perDisk * n) {
 		n++
 	}
 	b := &blockDevice{medium: m, path: "/dev/sd" + string(rune('a'+n))}

@@ -50,6 +50,33 @@ func (w blocks) Check(
 	})
 }
 
+func (w blocks) Hold(
+	c hal.Call, d hal.DeviceHold,
+) error {
+	at := Site{"hold", d.Path, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Blocks.Hold(c, d)
+	})
+}
+
+func (w blocks) Holds(
+	c hal.Call,
+) ([]hal.HeldDevice, error) {
+	at := Site{"holds", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.HeldDevice, error) {
+		return w.Blocks.Holds(c)
+	})
+}
+
+func (w blocks) Release(
+	c hal.Call, d hal.HeldDevice,
+) error {
+	at := Site{"release", d.Device, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Blocks.Release(c, d)
+	})
+}
+
 type controller struct {
 	hal.CSIController
 	around Around

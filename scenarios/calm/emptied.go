@@ -84,6 +84,9 @@ func Leftover(r *world.Run) string {
 	for _, s := range r.W.OwnSessions() {
 		return "the session " + strconv.FormatUint(uint64(s.ID), 10) + " with " + s.Target
 	}
+	for _, d := range r.W.HeldDevices() {
+		return "the hold " + d.Name + " of device " + d.Device
+	}
 	for _, l := range r.W.ISCSIRecords() {
 		return "the record of a session with " + l.Target
 	}

@@ -77,6 +77,9 @@ func lookAt(h *hal.Host, o core.Op, d hal.SCSIDisk) core.Result {
 		return op.NotDone(who + " is another disk by now; volnode looks again")
 	case b.Says == "":
 		return op.NotDone(who + " gives no WWID, so nothing tells it from another disk; volnode does not use it")
+	case b.Says != d.WWID && len(b.Held) > 0:
+		return op.NotDone(fmt.Sprintf("%s is the disk %s by now, and pods were given %s as a raw block volume; volnode "+
+			"gives it to no other pod: give the LUN to that disk again", who, b.Says, d.WWID))
 	case b.Says != d.WWID:
 		return exchanged(h, o, d, b.Says)
 	case had != "" && had != b.Says:

@@ -61,6 +61,7 @@ func cutLast(text, at string) (before, after string, found bool) {
 type scan struct {
 	binds  plugin.Directories
 	shown  disk.Shown
+	maps   disk.Maps
 	mounts [][2]string // interface, and name
 	// records are what volnode has, or may have, sessions of; disks are by them.
 	records []hal.ISCSIRecord
@@ -72,9 +73,14 @@ func (l *scan) Entry(s *plugin.Scanner, uid, name string) {
 	l.shown.Look(s, plugin.PodPlace(s.Root, uid, directory, name).Path)
 }
 
+func (l *scan) Device(s *plugin.Scanner, uid string, e hal.Entry) { l.maps.Device(s, uid, e) }
+
 // Node lists where filesystems of disks are mounted, and the sessions on interfaces of volnode.
 func (l *scan) Node(s *plugin.Scanner) error {
 	if err := l.sessions(s); err != nil {
+		return err
+	}
+	if err := l.maps.Node(s); err != nil {
 		return err
 	}
 	dir := mountsDir(s.Root)
@@ -122,14 +128,14 @@ func (l *scan) sessions(s *plugin.Scanner) error {
 
 // Discover makes rungs of sessions, of their disks, and of what is mounted of those.
 func (l *scan) Discover(d *plugin.Discovery) {
-	isFound := map[hal.Key]bool{}
+	isFound, devices := map[hal.Key]bool{}, map[string]hal.Key{}
 	for _, r := range l.records {
 		session := sessionRung(r)
 		d.Lower = append(d.Lower, session)
 		for _, at := range l.disks[r] {
 			lun := int32(min(at.Address.LUN, mostLUN+1))
 			if key := DeviceKey(r.Target, lun); lun <= mostLUN && !isFound[key] {
-				isFound[key] = true
+				isFound[key], devices[at.Is()] = true, key
 				d.Lower = append(d.Lower, core.Rung{
 					Key: key, Kind: KindDevice, Volume: nameOf(r.Target, lun), Below: []hal.Key{session.Key}, Intent: true,
 					Want: plugin.Sorted(sameOf(r, lun)),
@@ -157,4 +163,5 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		r := &d.Upper[before+i]
 		r.Below = l.shown.Below(plugin.PathOf(r.Want), mounts)
 	}
+	l.maps.Discover(d, func(is string) hal.Key { return devices[is] })
 }

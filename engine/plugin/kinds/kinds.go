@@ -277,6 +277,11 @@ func (t Table) Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (plugi
 				s.Found.Unserved = append(s.Found.Unserved, e)
 			}
 		})
+		s.PodDevices(pod, func(source string, e hal.Entry) {
+			if scan, has := of[source].(plugin.DeviceScan); has {
+				scan.Device(s, pod, e)
+			}
+		})
 	}
 	for _, scan := range s.Found.Scans {
 		if err := scan.Node(s); err != nil {

@@ -66,6 +66,9 @@ var sites = map[string]map[string]site{
 		"Identify": {"identify", "path", "Syscall", false},
 		"Format":   {"format", "f.Path", "Helper", true},
 		"Check":    {"check", "f.Path", "Helper", true},
+		"Hold":     {"hold", "d.Path", "Helper", true},
+		"Holds":    {"holds", `""`, "Syscall", false},
+		"Release":  {"release", "d.Device", "Helper", true},
 	},
 	"ISCSI": {
 		"Sessions": {"iscsi sessions", `""`, "Syscall", false},
