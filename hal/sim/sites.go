@@ -78,7 +78,7 @@ func Sites() []Site {
 		callHealth, callStorage, callControllerCaps)
 	add(read, callConnect, callSecret, callConfigMap, callBundle, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
-		callReadlink, callSessions, callRecords, callDisks)
+		callReadlink, callSessions, callRecords, callDisks, callHolds)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify, callQuota)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
@@ -92,7 +92,7 @@ func Sites() []Site {
 	add(named("write of the log", &m.log), callLog)
 	add(helper, callFind, callMake, callUnpack, callClone, callUsage, callCount, callProbeDevice, callFormat, callCheck,
 		callFlexInit,
-		callFlexMount, callFlexUnmount, callLogin, callLogout, callScan, callRemoveDisk)
+		callFlexMount, callFlexUnmount, callLogin, callLogout, callScan, callRemoveDisk, callHold, callRelease)
 	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
 	}
