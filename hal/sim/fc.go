@@ -186,13 +186,13 @@ func (w *World) losesFC(p *fcPort) {
 	w.waits(&p.way)
 	nth := p.since
 	w.sched.at(w.sched.now.Add(fastFail), hashString(p.server.name), nil, func() {
-		if p.since != nth || p.gone {
+		if p.since != nth || p.gone || w.off {
 			return
 		}
 		w.givesUp(&p.way)
 		nth = p.since
 		w.sched.at(w.sched.now.Add(devLoss-fastFail), hashString(p.server.name), nil, func() {
-			if p.since == nth && !p.gone {
+			if p.since == nth && !p.gone && !w.off {
 				w.dropsFC(p)
 			}
 		})
