@@ -196,17 +196,20 @@ func (w *World) RestorePortals() {
 	}
 }
 
-// IsPortalAway reports whether a portal answers nobody, or a session at it has not come back yet.
+// IsPortalAway reports whether a portal answers nobody, or a session at it has not come back yet. That of a Fibre
+// Channel port is its name, and it is away as [World.IsFCAway] has it.
 func (w *World) IsPortalAway(address string) bool {
+	if t := w.targetNamed(address); t != nil && t.isFC {
+		return w.IsFCAway(wwpnOf(address))
+	}
 	p := w.portalAt(address)
 	return p.server.isSilent ||
 		slices.ContainsFunc(w.sessions, func(s *session) bool { return s.portal == p && s.state != loggedIn })
 }
 
-// IsSANAway is IsPortalAway of any, and of each Fibre Channel port of a target.
+// IsSANAway is IsPortalAway of any.
 func (w *World) IsSANAway() bool {
-	return slices.ContainsFunc(w.portals, func(p *portal) bool { return w.IsPortalAway(p.address) }) ||
-		slices.ContainsFunc(w.fcPorts, func(p *fcPort) bool { return p.state != loggedIn })
+	return slices.ContainsFunc(w.portals, func(p *portal) bool { return w.IsPortalAway(p.address) })
 }
 
 func (w *World) targetNamed(name string) *target {

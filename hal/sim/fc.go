@@ -133,14 +133,39 @@ func (w *World) RestoreFCTarget(name hal.WWPN) {
 
 // RestoreFCTargets is RestoreFCTarget of all.
 func (w *World) RestoreFCTargets() {
-	for _, p := range w.fcPorts {
-		w.RestoreFCTarget(p.name)
+	for _, t := range w.targets {
+		if t.isFC {
+			w.RestoreFCTarget(wwpnOf(t.name))
+		}
 	}
 }
 
 // IsFCAway reports whether a port of an array is lost, or the kernel does not know yet that it is back.
 func (w *World) IsFCAway(name hal.WWPN) bool {
-	return slices.ContainsFunc(w.fcPorts, func(p *fcPort) bool { return p.name == name && p.state != loggedIn })
+	t := w.targetNamed(name.String())
+	isUp := slices.ContainsFunc(w.fcPorts, func(p *fcPort) bool { return p.name == name && p.state == loggedIn })
+	return t != nil && (t.isLost || !isUp)
+}
+
+// IsFabricAway is IsFCAway of any.
+func (w *World) IsFabricAway() bool {
+	return slices.ContainsFunc(w.targets, func(t *target) bool { return t.isFC && w.IsFCAway(wwpnOf(t.name)) })
+}
+
+// DisksNamed are the disks that the kernel knows by a WWID.
+func (w *World) DisksNamed(wwid string) []hal.SCSIDisk {
+	return slices.DeleteFunc(w.disks(), func(d hal.SCSIDisk) bool { return d.WWID != wwid })
+}
+
+// ScanByHand is a person who has the kernel look for a disk of a port of an array. It reports whether it has it then.
+func (w *World) ScanByHand(name hal.WWPN, lun uint64) bool {
+	for _, p := range w.fcPorts {
+		if p.name == name {
+			w.finds(actor{}, &p.way, lun)
+			return slices.ContainsFunc(w.disksOf(&p.way), func(b *blockDevice) bool { return b.scsi.lun == lun })
+		}
+	}
+	return false
 }
 
 // meetsFC has the ports of the node see a port of an array, and the kernel find the disks that it has now.
