@@ -20,7 +20,7 @@ var fibreChannel = []Mutant{
 	},
 	{
 		"a start does not see what is mounted of Fibre Channel", "L1", "engine/plugin/fc.scan.Node",
-		"l.mounts = s.Directories(dir, names)", "_ = s.Directories(dir, names)",
+		"l.mounts = s.Directories(dir, names);", "_ = s.Directories(dir, names);",
 	},
 	{
 		"a start knows no disk by its WWID", "L1", "engine/plugin/fc.whichOf",

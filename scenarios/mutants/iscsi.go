@@ -54,6 +54,10 @@ var iscsis = []Mutant{
 		"r.BelowUnknown = true, true, w.isOfDevice()", "r.BelowUnknown = true, true, false",
 	},
 	{
+		"the mount of a disk goes before that of the pod", "L1, L2", "engine/plugin/disk.Shown.Stand",
+		"binds[i].Below = []hal.Key{m.Key}", "_ = m.Key",
+	},
+	{
 		"a login without credentials", "L2, K:G78", "engine/plugin/iscsi.credentials",
 		`ref == "" {`, `ref != "?" {`,
 	},

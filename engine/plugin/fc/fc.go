@@ -2,8 +2,8 @@
 // filesystem (K:G85, K:G86). Its ladder is bind/pod → mount/disk → device/disk: there is nothing to log in to, as the
 // node's own ports do that.
 //
-// The kernel is made to ask for one disk of one port, never for all of a bus, and no port is made to begin anew. Of a
-// disk that is known by its WWID alone nothing says where it is: it is used if the kernel has it.
+// The kernel is made to ask for one disk of one port, never for all of a bus, and no port is reset. Of a disk that is
+// known by its WWID alone nothing says where it is: it is used if the kernel has it.
 package fc
 
 import (

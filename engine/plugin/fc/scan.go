@@ -3,6 +3,7 @@ package fc
 import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -26,6 +27,7 @@ func mountRung(root, entry string, d which) core.Rung {
 type scan struct {
 	binds  plugin.Directories
 	mounts []string
+	shown  disk.Shown
 }
 
 func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
@@ -37,12 +39,15 @@ func (l *scan) Node(s *plugin.Scanner) error {
 	if err != nil {
 		return err
 	}
-	l.mounts = s.Directories(dir, names)
+	if l.mounts = s.Directories(dir, names); len(l.mounts) > 0 {
+		return l.shown.Look(s)
+	}
 	return nil
 }
 
 // Discover makes rungs of what is mounted of disks.
 func (l *scan) Discover(d *plugin.Discovery) {
+	lower, upper := len(d.Lower), len(d.Upper)
 	for _, entry := range l.mounts {
 		is, isOne := whichOf(entry)
 		if !isOne {
@@ -52,4 +57,5 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		d.Lower = append(d.Lower, mountRung(d.Root, entry, is))
 	}
 	l.binds.Discover(d)
+	l.shown.Stand(d.Upper[upper:], d.Lower[lower:])
 }

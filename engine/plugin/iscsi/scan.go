@@ -7,6 +7,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/disk"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -63,6 +64,7 @@ type scan struct {
 	// records are what volnode has, or may have, sessions of; disks are by them.
 	records []hal.ISCSIRecord
 	disks   map[hal.ISCSIRecord][]hal.SCSIDisk
+	shown   disk.Shown
 }
 
 func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
@@ -85,6 +87,9 @@ func (l *scan) Node(s *plugin.Scanner) error {
 		for _, entry := range s.Directories(dir+"/"+iface, entries) {
 			l.mounts = append(l.mounts, [2]string{iface, entry})
 		}
+	}
+	if len(l.mounts) > 0 {
+		return l.shown.Look(s)
 	}
 	return nil
 }
@@ -117,11 +122,12 @@ func (l *scan) sessions(s *plugin.Scanner) error {
 // Discover makes rungs of sessions, of their disks, and of what is mounted of those.
 func (l *scan) Discover(d *plugin.Discovery) {
 	isFound := map[hal.Key]bool{}
+	upper := len(d.Upper)
 	for _, r := range l.records {
 		session := sessionRung(r)
 		d.Lower = append(d.Lower, session)
-		for _, disk := range l.disks[r] {
-			lun := int32(min(disk.Address.LUN, mostLUN+1))
+		for _, found := range l.disks[r] {
+			lun := int32(min(found.Address.LUN, mostLUN+1))
 			if key := DeviceKey(r.Target, lun); lun <= mostLUN && !isFound[key] {
 				isFound[key] = true
 				d.Lower = append(d.Lower, core.Rung{
@@ -131,6 +137,7 @@ func (l *scan) Discover(d *plugin.Discovery) {
 			}
 		}
 	}
+	lower := len(d.Lower)
 	for _, m := range l.mounts {
 		iface, entry := m[0], m[1]
 		if _, _, is := cutLast(entry, "-lun-"); !is || !strings.HasPrefix(iface, "iface-") {
@@ -144,4 +151,5 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		d.Lower = append(d.Lower, mount)
 	}
 	l.binds.Discover(d)
+	l.shown.Stand(d.Upper[upper:], d.Lower[lower:])
 }
