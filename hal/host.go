@@ -17,6 +17,7 @@ type Host struct {
 	Blocks        Blocks
 	ISCSI         ISCSI
 	SCSI          SCSI
+	FC            FC
 	Children      Children
 	Registration  Registration
 	Drivers       Drivers
@@ -47,6 +48,7 @@ func (h *Host) Lacks() string {
 		{"Blocks", h.Blocks},
 		{"ISCSI", h.ISCSI},
 		{"SCSI", h.SCSI},
+		{"FC", h.FC},
 		{"Children", h.Children},
 		{"Registration", h.Registration},
 		{"Drivers", h.Drivers},

@@ -131,6 +131,14 @@ func TestISCSICases(t *testing.T) {
 	runs(t, image, j, "./conform", "-san")
 }
 
+// hal/linux uses disks of Fibre Channel, over Ethernet, of ports that the machine's own kernel has.
+func TestFC(t *testing.T) {
+	image, j := machine(t, Kernels[0])
+	build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+	build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
+	runs(t, image, j, "sh", "-c", "./linux.test -test.run ^TestFC -test.v && ./conform -fc")
+}
+
 // hal/linux does on older kernels what it does on this host's: without statmount(2), with one that tells no source, and
 // without mount events.
 func TestOlderKernels(t *testing.T) {

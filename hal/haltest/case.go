@@ -37,6 +37,14 @@ var SANGolden string
 //go:embed testdata/san.txt
 var sanScripts string
 
+// FCGolden is Golden of the cases that need Fibre Channel.
+//
+//go:embed testdata/fc.golden
+var FCGolden string
+
+//go:embed testdata/fc.txt
+var fcScripts string
+
 // Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #,
 // blank lines between.
 func Cases() []Case { return casesOf(scripts) }
@@ -46,6 +54,9 @@ func QuotaCases() []Case { return casesOf(quotaScripts) }
 
 // SANCases are those of testdata/san.txt: their worlds are [SAN]s.
 func SANCases() []Case { return casesOf(sanScripts) }
+
+// FCCases are those of testdata/fc.txt: their worlds are [FC]s.
+func FCCases() []Case { return casesOf(fcScripts) }
 
 func casesOf(text string) []Case {
 	var all []Case
@@ -133,6 +144,11 @@ func CheckQuotaCases(newWorld func() World) []Difference {
 // CheckSANCases is CheckCases of those that need iSCSI targets.
 func CheckSANCases(newWorld func() World) []Difference {
 	return check(SANCases(), SANGolden, newWorld)
+}
+
+// CheckFCCases is CheckCases of those that need Fibre Channel.
+func CheckFCCases(newWorld func() World) []Difference {
+	return check(FCCases(), FCGolden, newWorld)
 }
 
 func check(cases []Case, golden string, newWorld func() World) []Difference {

@@ -8,6 +8,6 @@
 //	go run ./hal/haltest/conform            # both backends against the golden file and against each other; needs root
 //	go run ./hal/haltest/conform -rewrite   # records the golden file again, from Linux
 //
-// Some cases need a node with more: testdata/quotas.txt, a filesystem with project quotas (-quotas ext4), and
-// testdata/san.txt, iSCSI targets (-san), which only a machine of e2e/vm has.
+// Some cases need a node with more: testdata/quotas.txt, a filesystem with project quotas (-quotas ext4),
+// testdata/san.txt, iSCSI targets (-san), and testdata/fc.txt, Fibre Channel (-fc), which only a machine of e2e/vm has.
 package haltest

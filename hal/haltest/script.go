@@ -55,13 +55,15 @@ type disk struct {
 //	logout SESSION [zero|first|of=SESSION]       sessions
 //	scan SESSION LUN         luns SESSION        forget SESSION LUN [now] [other]
 //	says SESSION:LUN         claim SESSION:LUN   unclaim SESSION:LUN
+//	fcport N                 fcmap N LUN DISK|-  plug N       cable down|failed|gone|up
+//	fchosts                  fcports             scan fcN LUN [elsewhere]            named DISK
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"
 // has it go into the mount at P, the top one, and "in P bottom" into the one below all others there. NAME~ is a
 // repository that the server of NAME does not have. PROJECT is a number that counts from the first one of agents.
 // SESSION is TARGET@PORTAL, or TARGET@PORTAL/INTERFACE; "none" stands for one whose host is not there. A disk that luns
-// has listed has the name SESSION:LUN.
+// has listed has the name SESSION:LUN. For a SESSION, "fcN" stands for the port N of a target of Fibre Channel.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {

@@ -60,6 +60,7 @@ func (h *Host) HAL() hal.Host {
 		Blocks:       blocks{},
 		ISCSI:        san{},
 		SCSI:         san{},
+		FC:           fc{},
 		Children:     children{},
 		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h},
 		Cluster: cluster{h.objects}, Watches: watches{h},

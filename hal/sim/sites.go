@@ -78,7 +78,7 @@ func Sites() []Site {
 		callHealth, callStorage, callControllerCaps)
 	add(read, callConnect, callSecret, callConfigMap, callBundle, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
-		callReadlink, callSessions, callRecords, callDisks, callHolds)
+		callReadlink, callSessions, callRecords, callDisks, callNamed, callFCHosts, callFCPorts, callHolds)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify, callQuota)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
@@ -142,6 +142,7 @@ func eventSites() []eventSite {
 		{siteDamaged, []Fault{DiskDamaged}},
 		{siteWorn, []Fault{DiskDamaged}},
 		{sitePortal, []Fault{PortalDown}},
+		{siteFCPort, []Fault{PortalDown}},
 		{siteFound, []Fault{DiskLate}},
 		{siteDaemon, []Fault{ChildLives}},
 		{siteFlexMounts, []Fault{DriverLies, MountsElsewhere, DriverGarbles}},

@@ -314,6 +314,29 @@ func (w drivers) Connect(
 	})
 }
 
+type fc struct {
+	hal.FC
+	around Around
+}
+
+func (w fc) Hosts(
+	c hal.Call,
+) ([]hal.FCHost, error) {
+	at := Site{"fc hosts", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.FCHost, error) {
+		return w.FC.Hosts(c)
+	})
+}
+
+func (w fc) RemotePorts(
+	c hal.Call,
+) ([]hal.FCRemotePort, error) {
+	at := Site{"fc ports", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.FCRemotePort, error) {
+		return w.FC.RemotePorts(c)
+	})
+}
+
 type files struct {
 	hal.Files
 	around Around
@@ -649,6 +672,15 @@ func (w scsi) Disks(
 	at := Site{"scsi disks", hal.SCSIAddress{Host: host}.String(), hal.ClassSyscall, false}
 	return get(w.around, at, c, func() ([]hal.SCSIDisk, error) {
 		return w.SCSI.Disks(c, host)
+	})
+}
+
+func (w scsi) Named(
+	c hal.Call, wwid string,
+) ([]hal.SCSIDisk, error) {
+	at := Site{"scsi named", wwid, hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.SCSIDisk, error) {
+		return w.SCSI.Named(c, wwid)
 	})
 }
 

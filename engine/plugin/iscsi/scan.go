@@ -60,18 +60,15 @@ func cutLast(text, at string) (before, after string, found bool) {
 // scan is what a start finds of iSCSI volumes.
 type scan struct {
 	binds  plugin.Directories
-	shown  disk.Shown
 	maps   disk.Maps
 	mounts [][2]string // interface, and name
 	// records are what volnode has, or may have, sessions of; disks are by them.
 	records []hal.ISCSIRecord
 	disks   map[hal.ISCSIRecord][]hal.SCSIDisk
+	shown   disk.Shown
 }
 
-func (l *scan) Entry(s *plugin.Scanner, uid, name string) {
-	l.binds.Entry(s, uid, name)
-	l.shown.Look(s, plugin.PodPlace(s.Root, uid, directory, name).Path)
-}
+func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
 
 func (l *scan) Device(s *plugin.Scanner, uid string, e hal.Entry) { l.maps.Device(s, uid, e) }
 
@@ -95,8 +92,10 @@ func (l *scan) Node(s *plugin.Scanner) error {
 		}
 		for _, entry := range s.Directories(dir+"/"+iface, entries) {
 			l.mounts = append(l.mounts, [2]string{iface, entry})
-			l.shown.Look(s, dir+"/"+iface+"/"+entry)
 		}
+	}
+	if len(l.mounts) > 0 {
+		return l.shown.Look(s)
 	}
 	return nil
 }
@@ -129,6 +128,7 @@ func (l *scan) sessions(s *plugin.Scanner) error {
 // Discover makes rungs of sessions, of their disks, and of what is mounted of those.
 func (l *scan) Discover(d *plugin.Discovery) {
 	isFound, devices := map[hal.Key]bool{}, map[string]hal.Key{}
+	upper := len(d.Upper)
 	for _, r := range l.records {
 		session := sessionRung(r)
 		d.Lower = append(d.Lower, session)
@@ -143,7 +143,7 @@ func (l *scan) Discover(d *plugin.Discovery) {
 			}
 		}
 	}
-	var mounts []core.Rung
+	lower := len(d.Lower)
 	for _, m := range l.mounts {
 		iface, entry := m[0], m[1]
 		if _, _, is := cutLast(entry, "-lun-"); !is || !strings.HasPrefix(iface, "iface-") {
@@ -154,14 +154,9 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		if of := deviceOf(entry); isFound[of] {
 			mount.Below = []hal.Key{of}
 		}
-		mounts = append(mounts, mount)
+		d.Lower = append(d.Lower, mount)
 	}
-	d.Lower = append(d.Lower, mounts...)
-	before := len(d.Upper)
 	l.binds.Discover(d)
-	for i := range d.Upper[before:] {
-		r := &d.Upper[before+i]
-		r.Below = l.shown.Below(plugin.PathOf(r.Want), mounts)
-	}
+	l.shown.Stand(d.Upper[upper:], d.Lower[lower:])
 	l.maps.Discover(d, func(is string) hal.Key { return devices[is] })
 }

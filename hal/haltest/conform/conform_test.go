@@ -44,18 +44,28 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// The cases of iSCSI run in machines of e2e/vm alone. What was recorded is of the cases that are there.
+// The cases of iSCSI and of Fibre Channel run in machines of e2e/vm alone. What was recorded is of the cases that are there.
 func TestCasesOfISCSIAreRecorded(t *testing.T) {
 	require.GreaterOrEqual(t, len(haltest.SANCases()), 40)
+	areRecorded(t, haltest.SANCases(), haltest.SANGolden)
+}
+
+func TestCasesOfFibreChannelAreRecorded(t *testing.T) {
+	require.GreaterOrEqual(t, len(haltest.FCCases()), 20)
+	areRecorded(t, haltest.FCCases(), haltest.FCGolden)
+}
+
+func areRecorded(t *testing.T, cases []haltest.Case, golden string) {
+	t.Helper()
 	var want []string
-	for _, c := range haltest.SANCases() {
+	for _, c := range cases {
 		want = append(want, "== "+c.Name)
 		for _, line := range c.Script {
 			want = append(want, "> "+line)
 		}
 	}
 	var have []string
-	for line := range strings.Lines(haltest.SANGolden) {
+	for line := range strings.Lines(golden) {
 		if strings.HasPrefix(line, "== ") || strings.HasPrefix(line, "> ") {
 			have = append(have, strings.TrimSuffix(line, "\n"))
 		}

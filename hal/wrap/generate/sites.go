@@ -78,8 +78,13 @@ var sites = map[string]map[string]site{
 	},
 	"SCSI": {
 		"Disks":  {"scsi disks", "hal.SCSIAddress{Host: host}.String()", "Syscall", false},
+		"Named":  {"scsi named", "wwid", "Syscall", false},
 		"Scan":   {"scsi scan", "a.String()", "Helper", true},
 		"Remove": {"scsi remove", "d.Address.String()", "Helper", true},
+	},
+	"FC": {
+		"Hosts":       {"fc hosts", `""`, "Syscall", false},
+		"RemotePorts": {"fc ports", `""`, "Syscall", false},
 	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},

@@ -176,7 +176,7 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 	}
 	switch e.Kind {
 	case sim.EffectFormatted:
-		if e.Volume != "" {
+		if e.Volume != "" && strings.HasPrefix(string(e.Key), string(iscsi.KindMount)+"/") {
 			r.Judges("S2")
 			h.takes(r, "format", volumeOf(e.Key), e.Volume)
 			if e.Text != "" {
