@@ -59,6 +59,6 @@ var iscsis = []Mutant{
 	},
 	{
 		"nobody looks at the session of a volume that is up", "L18, laws 8.8", "engine/plugin/iscsi.health",
-		"core.Value(made, paramLUN)", "core.Value(made, paramPortal)",
+		`number == "" {`, `number != "" {`,
 	},
 }

@@ -25,9 +25,13 @@ func health(h *hal.Host, c hal.Call, made []core.Param) ([]hal.HealthEntry, erro
 		Target: core.Value(made, paramTarget), Portal: core.Value(made, paramPortal),
 		Interface: core.Value(made, paramInterface),
 	}
-	lun, err := strconv.ParseUint(core.Value(made, paramLUN), 10, 64)
-	if err != nil {
+	number := core.Value(made, paramLUN)
+	if number == "" {
 		return nil, nil // a start has found it, and nobody has asked for it yet
+	}
+	lun, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return nil, err
 	}
 	sessions, err := h.ISCSI.Sessions(c)
 	if err != nil {
