@@ -58,7 +58,7 @@ var iscsis = []Mutant{
 		`ref == "" {`, `ref != "?" {`,
 	},
 	{
-		"nobody looks at the session of a volume that is up", "L18, laws 8.8", "engine/plugin/iscsi.health",
+		"nobody looks at the session of a volume that is up", "L18", "engine/plugin/iscsi.health",
 		`number == "" {`, `number != "" {`,
 	},
 }
