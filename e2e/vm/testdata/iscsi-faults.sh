@@ -73,7 +73,7 @@ ready web
 test "$(mounts)" = "$mounted"
 rm /tmp/writes
 wait "$writer"
-! grep . /tmp/complaints
+not grep . /tmp/complaints
 test "$(wc -l <"$(at 1 data)/lines")" = "$(written)"
 before=$(sum "$(at 1 data)/lines")
 theirs_is_there
@@ -88,7 +88,7 @@ lun plain 0 tenant
 pod web 2 data
 says web "$(wwid data)" "$(wwid tenant)"
 volnode status
-! ready web 5s
+not ready web 5s
 test "$(sum /tmp/disk-tenant)" = "$tenant"
 lun plain 0 data
 ready web
@@ -116,11 +116,11 @@ ready web
 sync "$(at 4 data)/lines"
 before=$(sum "$(at 4 data)/lines")
 unplug 1
-! dd if=/dev/zero of="$(at 4 data)/lost" bs=4k count=1 conv=fsync
+not dd if=/dev/zero of="$(at 4 data)/lost" bs=4k count=1 conv=fsync
 says web 'the filesystem has failed, but containers may still use it' 'delete the pods that use it'
 remove web
 pod web 5 data
-! ready web 5s
+not ready web 5s
 volnode status
 plug 1
 ready web
@@ -129,7 +129,7 @@ echo more >>"$(at 5 data)/lines"
 remove web
 gone web
 soon has_own 0
-! mounts
+not mounts
 test -z "$(find "$database" -path '*volnode*' -print)"
 theirs_is_there
 umount /mnt

@@ -5,6 +5,9 @@ set -eux
 
 cp volnode /usr/bin # /w is slow
 
+# not COMMAND…: it fails. (Behind ! nothing ends the script.)
+not() { ! "$@"; }
+
 config=/sys/kernel/config/target
 initiator=iqn.2026-01.example:node
 root=/var/lib/volnode
@@ -159,7 +162,7 @@ clean() {
 	soon has_sessions '' 0
 	test -z "$(ls /sys/class/scsi_disk)"
 	test -z "$(find "$database" -path '*volnode*' -print)"
-	! grep -e /pods/ -e "$root/plugins" /proc/mounts
+	not grep -e /pods/ -e "$root/plugins" /proc/mounts
 	test -z "$(ls "$root/pods")"
 	test -z "$(ls "$root/plugins/kubernetes.io/iscsi")"
 }

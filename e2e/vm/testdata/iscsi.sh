@@ -98,15 +98,15 @@ secret ''
 set -x
 ready one
 echo content >"$(at 1 chap)/file"
-find "$database" -type f ! -perm 600 -path '*/nodes/*' | { ! grep .; }
+find "$database" -type f ! -perm 600 -path '*/nodes/*' | not grep .
 volnode describe pod default/one >/tmp/described
 volnode status -o json >>/tmp/described
 touch /tmp/enough
 wait "$watcher"
 test ! -s /tmp/shown
-! grep -F -f /tmp/secret /w/volnode.log /w/iscsid.log /tmp/described
-! dmesg | grep -F -f /tmp/secret
-! find /etc /run /var /tmp -xdev -type f -perm /044 -size -1024k -print0 | xargs -0 grep -l -F -f /tmp/secret
+not grep -F -f /tmp/secret /w/volnode.log /w/iscsid.log /tmp/described
+dmesg | not grep -F -f /tmp/secret
+find /etc /run /var /tmp -type f -perm /044 -size -1024k -exec grep -l -F -f /tmp/secret {} + | not grep .
 remove one
 gone one
 clean
