@@ -69,4 +69,8 @@ var iscsis = []Mutant{
 		"a login without credentials", "L2, K:G78", "engine/plugin/iscsi.credentials",
 		`ref == "" {`, `ref != "?" {`,
 	},
+	{
+		"nobody looks at the session of a volume that is up", "L18", "engine/plugin/iscsi.health",
+		`number == "" {`, `number != "" {`,
+	},
 }

@@ -1,12 +1,13 @@
 # volnode holds emptyDirs to their limits by project quotas of a real filesystem: quotas.sh ext4|xfs. Any command that fails ends it.
 set -eux
+cp volnode /usr/bin # /w is slow
 
 # start [FAULTS]
 start() {
-	VOLNODE_FAULT="${1:-}" ./volnode run --config /etc/volnode/config.yaml >>/w/volnode.log 2>&1 &
+	VOLNODE_FAULT="${1:-}" volnode run --config /etc/volnode/config.yaml >>/w/volnode.log 2>&1 &
 	agent=$!
 	for try in $(seq 100); do
-		! ./volnode status >/dev/null 2>&1 || return 0
+		! volnode status >/dev/null 2>&1 || return 0
 		kill -0 "$agent" 2>/dev/null || return 0 # a fault has killed it
 		sleep 0.1
 	done
@@ -27,8 +28,8 @@ END
 	mv /etc/volnode/manifests/.new "/etc/volnode/manifests/$1.yaml"
 }
 at() { echo "$root/pods/3f0e1d5c-0000-4000-8000-00000000000$1/volumes/kubernetes.io~empty-dir/v"; }
-ready() { ./volnode wait "pod/default/$1" --for=ready --timeout=60s; }
-gone() { ./volnode wait "pod/default/$1" --for=gone --timeout=60s; }
+ready() { volnode wait "pod/default/$1" --for=ready --timeout=60s; }
+gone() { volnode wait "pod/default/$1" --for=gone --timeout=60s; }
 remove() { rm "/etc/volnode/manifests/$1.yaml"; }
 
 # A container of an ordinary user, in a volume: as_user UID-END COMMAND…, fill UID-END FILE KIB
@@ -186,8 +187,8 @@ holds() {
 	umount "$root"
 	umount "$disk"
 }
-grep_status() { ./volnode status -o json | grep "$1"; }
-grep_pod() { ./volnode status | grep "$1"; }
+grep_status() { volnode status -o json | grep "$1"; }
+grep_pod() { volnode status | grep "$1"; }
 is_limited() { limits | grep -x "$1 $2"; }
 is_dead() { ! kill -0 "$agent" 2>/dev/null || grep -q '^State:.Z' "/proc/$agent/status"; }
 
@@ -220,8 +221,8 @@ for type in tmpfs "$1"; do
 	pod free 3 ''
 	start
 	ready free
-	! ./volnode wait pod/default/web --for=ready --timeout=3s
-	./volnode status | grep 'mount it with the option prjquota'
+	! volnode wait pod/default/web --for=ready --timeout=3s
+	volnode status | grep 'mount it with the option prjquota'
 	remove web
 	remove free
 	gone web

@@ -59,7 +59,7 @@ func Source() plugin.Source {
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.ISCSI != nil },
 		Ladder:   Ladder,
 		Kinds: []plugin.Kind{
-			{Name: Kind, Verbs: disk.BindVerbs(), Measure: plugin.MeasurePath},
+			{Name: Kind, Verbs: disk.BindVerbs(), Measure: plugin.MeasurePath, Health: health},
 			{Name: KindMount, Verbs: disk.MountVerbs(), IsDevice: true, IsShared: true},
 			{Name: KindDevice, Verbs: deviceVerbs(), IsDevice: true, IsShared: true},
 			{Name: KindSession, Verbs: sessionVerbs(), IsDevice: true, IsShared: true},
@@ -147,6 +147,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	bind := bindRung(v.Root, string(v.Pod.UID), is.spec)
 	bind.Volume = is.name()
+	bind.Want = append(bind.Want, healthOf(is.record(), is.lun)...)
 	if is.pv != "" {
 		bind.Want = append(bind.Want, core.Param{Name: plugin.ParamPV, Value: is.pv})
 	}
@@ -342,7 +343,7 @@ func bindRung(root, uid, spec string) core.Rung {
 	place := plugin.PodPlace(root, uid, directory, spec)
 	return core.Rung{
 		Key: Key(uid, spec), Kind: Kind, Pod: core.PodUID(uid), Pins: true,
-		Want: append(make([]core.Param, 0, 8), // one is who the pod is
+		Want: append(make([]core.Param, 0, 12), // one is who the pod is
 			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
 			core.Param{Name: plugin.ParamSpec, Value: spec},
 			core.Param{Name: plugin.ParamStop, Value: place.Stop},
