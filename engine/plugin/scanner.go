@@ -217,8 +217,13 @@ func (s *Scanner) Pod(pod string, each func(Entry)) {
 // PodDevices calls each for the raw block volumes of a pod: pods/<pod>/volumeDevices/<source>/<name>.
 func (s *Scanner) PodDevices(pod string, each func(source string, e hal.Entry)) {
 	devices := PodDir(s.Root, pod) + "/" + volumeDevices
-	sources, ok := s.Names(devices)
-	if ok && len(sources) == 0 {
+	sources, err := s.Host.Tree.List(s.Call, devices)
+	switch {
+	case hal.Is(err, syscall.ENOENT): // of most pods
+		return
+	case err != nil:
+		sources, _ = s.Names(devices) // it tells of it
+	case len(sources) == 0:
 		s.Empty(devices)
 	}
 	for _, source := range s.Directories(devices, sources) {
