@@ -21,7 +21,8 @@ func number(t *testing.T, at string) uint64 {
 	return st.Rdev
 }
 
-// TestRawDiskIsALocalVolume has two pods have a disk as it is, one of which may only read it, over a death of the agent.
+// TestRawDiskIsALocalVolume has two pods have a disk as it is, one of which may only read it, over a death of the
+// agent.
 func TestRawDiskIsALocalVolume(t *testing.T) {
 	h := host.New(t)
 	device := h.BlankDisk("disk")

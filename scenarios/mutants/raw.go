@@ -35,10 +35,6 @@ var raws = []Mutant{
 		`"/" + volumeDevices`, `"/" + "devices"`,
 	},
 	{
-		"what holds a lost disk is taken for the hold of the next one", "S28, laws 8.9", "engine/plugin/disk.setUpHold",
-		"case d.Device != device:", `case d.Device == device+"?":`,
-	},
-	{
 		"the file below a raw device stays", "L1", "engine/plugin/disk.tearDownMap",
 		"err := op.Remove(h, w.c, w.path); err != nil {", "err := error(nil); err != nil {",
 	},

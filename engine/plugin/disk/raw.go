@@ -17,8 +17,8 @@ import (
 
 // This file is raw block volumes: map/pod → hold/disk → device/disk. Nothing is made on the disk, nothing is
 // checked, and it may hold anything. The hold keeps its number and its name for as long as pods have it, since a
-// container has no more than that number; a map is a bind mount of the node of the disk, or, of a pod that may only read, of the device
-// that holds it, to which the kernel lets nobody write.
+// container has no more than that number; a map is a bind mount of the node of the disk, or, of a pod that may only
+// read, of the device that holds it, to which the kernel lets nobody write.
 
 // Raw is [FactHolds] of a disk that is given as it is.
 const Raw = "raw"
