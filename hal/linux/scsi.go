@@ -78,8 +78,8 @@ func disksIn(sys string, isWanted func(hal.SCSIAddress) bool) (all []hal.SCSIDis
 		}
 	}
 	slices.SortFunc(all, func(a, b hal.SCSIDisk) int {
-		return cmp.Or(cmp.Compare(a.Address.Host, b.Address.Host), cmp.Compare(a.Address.Channel, b.Address.Channel), cmp.Compare(a.Address.Target, b.Address.Target),
-			cmp.Compare(a.Address.LUN, b.Address.LUN))
+		return cmp.Or(cmp.Compare(a.Address.Host, b.Address.Host), cmp.Compare(a.Address.Channel, b.Address.Channel),
+			cmp.Compare(a.Address.Target, b.Address.Target), cmp.Compare(a.Address.LUN, b.Address.LUN))
 	})
 	return all, err
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file models Fibre Channel: the ports of the node, and those of arrays as its kernel knows them. When a port of an
-// array comes to the fabric, the kernel finds all disks that it has by then, unasked; what it has later is found by a
-// scan. A port that is lost keeps what is asked of its disks for a while, then fails it, and then the kernel removes the
-// disks, whoever uses them.
+// This file models Fibre Channel: the ports of the node, and those of arrays as its kernel knows them. When a port of
+// an array comes to the fabric, the kernel finds all disks that it has by then, unasked; what it has later is found by
+// a scan. A port that is lost keeps what is asked of its disks for a while, then fails it, and then the kernel removes
+// the disks, whoever uses them.
 
 // fcPort is a port of an array as one port of the node knows it.
 type fcPort struct {
@@ -20,8 +20,8 @@ type fcPort struct {
 }
 
 const (
-	// fastFail is how long a port that is lost keeps what is asked of its disks (fast_io_fail_tmo), and devLoss is how long
-	// the kernel keeps those (dev_loss_tmo).
+	// fastFail is how long a port that is lost keeps what is asked of its disks (fast_io_fail_tmo), and devLoss is how
+	// long the kernel keeps those (dev_loss_tmo).
 	fastFail = 5 * time.Second
 	devLoss  = 60 * time.Second
 	// lost is the state of a port whose disks are gone.

@@ -35,10 +35,6 @@ var fibreChannel = []Mutant{
 		"{Name: core.ParamOwner, Value: v.Owner()}, ", "",
 	},
 	{
-		"a disk of a port that came back is the one that it was", "L2, S10", "engine/plugin/fc.inspectDisk",
-		"return disk.Sees(find(h, o))", "return core.Result{Outcome: hal.Done, Fingerprint: o.Fingerprint}",
-	},
-	{
 		"of two ways to a disk the first is taken", "K:G85", "engine/plugin/fc.findDisk",
 		"case len(all) > 1:", "case len(all) > 9:",
 	},

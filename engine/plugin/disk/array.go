@@ -32,9 +32,9 @@ func ScannedAt(h *hal.Host, o core.Op, at hal.SCSIAddress) (d hal.SCSIDisk, is b
 	return d, is, err
 }
 
-// LookAt is the end of a setup that has found a disk of the kernel: it says which one that is by now, and what is on it.
-// name is what the volume asks for: "LUN 1 of iqn.2026-01.example:disks". What the kernel shows of a disk that the array
-// has exchanged is of the former one: that is exchanged's to answer.
+// LookAt is the end of a setup that has found a disk of the kernel: it says which one that is by now, and what is on
+// it. name is what the volume asks for: "LUN 1 of iqn.2026-01.example:disks". What the kernel shows of a disk that the
+// array has exchanged is of the former one: that is exchanged's to answer.
 func LookAt(h *hal.Host, o core.Op, d hal.SCSIDisk, name string, exchanged func(says string) core.Result) core.Result {
 	node := "/dev/" + d.Name
 	b, err := h.Blocks.Probe(op.Call(o), node)

@@ -79,8 +79,8 @@ func notSeen(h *hal.Host, o core.Op, is which) core.Result {
 
 // multipath refuses what has more than one way.
 func multipath(why string) core.Result {
-	r := op.NotDone(why + ": more than one way to a disk takes multipath, which volnode does not serve; leave it one way, " +
-		"by the zones of the fabric or the access list of the array")
+	r := op.NotDone(why + ": more than one way to a disk takes multipath, which volnode does not serve; leave it one " +
+		"way, by the zones of the fabric or the access list of the array")
 	r.Blocked = true
 	return r
 }
@@ -101,8 +101,8 @@ func findNamed(h *hal.Host, o core.Op, is which) core.Result {
 	}
 	d := all[0]
 	return disk.LookAt(h, o, d, is.people(), func(says string) core.Result {
-		r := op.NotDone(fmt.Sprintf("/dev/%s is the disk %s by now, and the kernel takes it for %s; volnode does not use it; "+
-			"have the kernel forget it (device/delete), and scan for it again", d.Name, says, is.wwid))
+		r := op.NotDone(fmt.Sprintf("/dev/%s is the disk %s by now, and the kernel takes it for %s; volnode does not use "+
+			"it; have the kernel forget it (device/delete), and scan for it again", d.Name, says, is.wwid))
 		r.Blocked = true
 		return r
 	})

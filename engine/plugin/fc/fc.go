@@ -139,7 +139,8 @@ func (is *volume) settle(v plugin.Volume) *plugin.Problem {
 		return plugin.Problemf(is.field("targetWWNs"), "more than one port takes multipath, which volnode does not serve; "+
 			"name one")
 	case len(wwids) > 1:
-		return plugin.Problemf(is.field("wwids"), "more than one WWID takes multipath, which volnode does not serve; name one")
+		return plugin.Problemf(is.field("wwids"), "more than one WWID takes multipath, which volnode does not serve; "+
+			"name one")
 	case v.Block:
 		return plugin.Problemf(is.field("targetWWNs"), "is of a raw block volume; volnode serves Fibre Channel volumes "+
 			"with volumeMode Filesystem")

@@ -208,6 +208,7 @@ func TestTwoWaysTakeMultipath(t *testing.T) {
 
 func TestFieldsThatCantBeServed(t *testing.T) {
 	type source = corev1.FCVolumeSource
+	byWWIDs := func(all ...string) func(*source) { return func(s *source) { s.TargetWWNs, s.WWIDs = nil, all } }
 	for want, change := range map[string]func(*source){
 		`spec.fc.targetWWNs: is missing; name the port`:      func(s *source) { s.TargetWWNs = nil },
 		`spec.fc.targetWWNs: "5006" is no name of a port`:    func(s *source) { s.TargetWWNs = []string{"5006"} },
@@ -216,9 +217,9 @@ func TestFieldsThatCantBeServed(t *testing.T) {
 		`spec.fc.lun: is missing`:                            func(s *source) { s.Lun = nil },
 		`spec.fc.lun: 256 is not between 0 and 255`:          func(s *source) { *s.Lun = 256 },
 		`spec.fc.wwids: stands beside targetWWNs`:            func(s *source) { s.WWIDs = []string{first} },
-		`spec.fc.wwids: "1ATA disk" is no WWID that volnode`: func(s *source) { s.TargetWWNs, s.WWIDs = nil, []string{"1ATA disk"} },
-		`spec.fc.wwids: "../3600" is no WWID that volnode`:   func(s *source) { s.TargetWWNs, s.WWIDs = nil, []string{"../3600"} },
-		`spec.fc.wwids: more than one WWID takes multipath`:  func(s *source) { s.TargetWWNs, s.WWIDs = nil, []string{"a", "b"} },
+		`spec.fc.wwids: "1ATA disk" is no WWID that volnode`: byWWIDs("1ATA disk"),
+		`spec.fc.wwids: "../3600" is no WWID that volnode`:   byWWIDs("../3600"),
+		`spec.fc.wwids: more than one WWID takes multipath`:  byWWIDs("a", "b"),
 		`spec.fc.fsType: "btrfs" is not served`:              func(s *source) { s.FSType = "btrfs" },
 	} {
 		_, p := Ladder(nil, of(change))

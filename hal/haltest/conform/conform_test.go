@@ -44,7 +44,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// The cases of iSCSI and of Fibre Channel run in machines of e2e/vm alone. What was recorded is of the cases that are there.
+// The cases of iSCSI and of Fibre Channel run in machines of e2e/vm alone. What was recorded is of the cases that are
+// there.
 func TestCasesOfISCSIAreRecorded(t *testing.T) {
 	require.GreaterOrEqual(t, len(haltest.SANCases()), 40)
 	areRecorded(t, haltest.SANCases(), haltest.SANGolden)

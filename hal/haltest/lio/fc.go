@@ -197,7 +197,8 @@ const (
 	shortest = "2"
 )
 
-// setLoss sets after how many seconds a port that is lost fails what is asked of its disks, and after how many those go.
+// setLoss sets after how many seconds a port that is lost fails what is asked of its disks, and after how many those
+// go.
 func (f *Fabric) setLoss(fails, gone string) {
 	for _, dir := range f.ports() {
 		if text(dir+"/port_state") == "Online" {
@@ -232,8 +233,8 @@ func (f *Fabric) SetCable(how string) {
 	})
 	await("loss of the disks", func() bool {
 		disks := f.disks(f.port())
-		return how == "down" || how == "gone" && len(disks) == 0 ||
-			how == "failed" && !slices.ContainsFunc(disks, func(d string) bool { return text(d+"/state") != "transport-offline" })
+		works := func(d string) bool { return text(d+"/state") != "transport-offline" }
+		return how == "down" || how == "gone" && len(disks) == 0 || how == "failed" && !slices.ContainsFunc(disks, works)
 	})
 }
 

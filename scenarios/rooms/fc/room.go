@@ -70,7 +70,8 @@ func use(v world.Claimed) (world.Use, bool) {
 		isReadOnly = isReadOnly || claim != nil && claim.ReadOnly || slices.Contains(v.PV.Spec.MountOptions, "ro")
 	}
 	u := world.Use{
-		Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly || src.ReadOnly, Disk: nameOf(src), Portal: near.String(),
+		Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly || src.ReadOnly, Disk: nameOf(src),
+		Portal: near.String(),
 	}
 	if len(src.TargetWWNs) > 0 {
 		u.Portal = src.TargetWWNs[0]
