@@ -3,6 +3,9 @@
 set -eux
 cp volnode /usr/bin # /w is slow
 
+# not COMMAND…: it fails. (Behind ! nothing ends the script.)
+not() { ! "$@"; }
+
 mkdir -p /srv/share/home
 mount -t tmpfs share /srv/share
 mkdir /srv/share/home
@@ -77,13 +80,13 @@ ready read 60s
 echo content >"$(at 1 v)/home/file"
 test "$(cat "$(at 2 home)/home/file")" = content
 test "$(cat "$(at 3 v)/file")" = content
-! touch "$(at 3 v)/other"
+not touch "$(at 3 v)/other"
 grep " $(at 1 v) nfs4 [^ ]*nosuid,nodev" /proc/mounts
 grep " $(at 2 home) nfs [^ ]*nosuid,nodev,noexec.*vers=3" /proc/mounts
 
 # An export that is missing: the status says what the server says.
 pod missing 4 'nfs: {server: 127.0.0.1, path: /missing}'
-! ready missing 10s
+not ready missing 10s
 volnode status | grep 'access denied by server'
 rm /etc/volnode/manifests/missing.yaml
 gone missing 60s
@@ -103,7 +106,7 @@ pod fine 5 'emptyDir: {}'
 ready fine 20s
 pod late 6 'nfs: {server: 127.0.0.1, path: /home}'
 rm /etc/volnode/manifests/three.yaml
-! ready late 5s
+not ready late 5s
 volnode status
 kill "$agent"
 wait "$agent" || true
@@ -124,7 +127,7 @@ test "$(cat "$(at 7 v)/file")" = content
 
 rm /etc/volnode/manifests/[flnr]*.yaml
 volnode wait all --for=gone --timeout=120s
-! grep /pods/ /proc/mounts
+not grep /pods/ /proc/mounts
 test -z "$(ls "$root/pods")"
 test "$(cat /srv/share/home/file)" = content
 kill "$agent"

@@ -2,6 +2,9 @@
 set -eux
 cp volnode /usr/bin # /w is slow
 
+# not COMMAND…: it fails. (Behind ! nothing ends the script.)
+not() { ! "$@"; }
+
 # start [FAULTS]
 start() {
 	VOLNODE_FAULT="${1:-}" volnode run --config /etc/volnode/config.yaml >>/w/volnode.log 2>&1 &
@@ -86,7 +89,7 @@ holds() {
 	test "$(project "$(at 3)")" = 0
 	fill 1 fits 512
 	as_user 1 mkdir below
-	! fill 1 below/large 1024 2>/w/refused
+	not fill 1 below/large 1024 2>/w/refused
 	grep -E 'Disk quota exceeded|No space left on device' /w/refused
 	fill 2 fits 512
 	fill 3 large 4096
@@ -97,7 +100,7 @@ holds() {
 	if test "$1" = ext4; then
 		dd if=/dev/zero of="$(at 1)/root" bs=1k count=2048 conv=fsync
 	else
-		! dd if=/dev/zero of="$(at 1)/root" bs=1k count=2048 conv=fsync
+		not dd if=/dev/zero of="$(at 1)/root" bs=1k count=2048 conv=fsync
 	fi
 	rm -f "$(at 1)/root"
 	# Whoever owns a file may give it to another project, outside a user namespace.
@@ -111,7 +114,7 @@ holds() {
 	test "$(limits)" = "$before"
 	pod other 2 'sizeLimit: 2Mi'
 	soon is_limited "$(project "$(at 2)")" 2048
-	! fill 2 large 2048
+	not fill 2 large 2048
 	pod other 2 'sizeLimit: 1Mi'
 	soon is_limited "$(project "$(at 2)")" 1024
 
@@ -135,7 +138,7 @@ holds() {
 		start
 		ready dies
 		count 3
-		! fill 5 large 1024
+		not fill 5 large 1024
 		remove dies
 		gone dies
 		soon count 2
@@ -221,7 +224,7 @@ for type in tmpfs "$1"; do
 	pod free 3 ''
 	start
 	ready free
-	! volnode wait pod/default/web --for=ready --timeout=3s
+	not volnode wait pod/default/web --for=ready --timeout=3s
 	volnode status | grep 'mount it with the option prjquota'
 	remove web
 	remove free
