@@ -158,7 +158,7 @@ edits: ## SESSIONS (100) sessions of EDITS (200) random edits of manifests on th
 
 .PHONY: e2e-vm
 e2e-vm: ## a machine of Debian packages, with older kernels, an NFS server, iSCSI targets and Fibre Channel: NFS volumes, their disks, and hal/linux on its kernels
-	CGO_ENABLED=0 go test -count=1 -timeout 80m -parallel 2 -v ./e2e/vm
+	CGO_ENABLED=0 go test -count=1 -timeout 80m -parallel 2 -v ./e2e/vm $(VM_FLAGS)
 
 .PHONY: kill-matrix
 kill-matrix: ## volnode killed before and after each call of mount, unmount, restart and refresh

@@ -71,6 +71,9 @@ func setUpDevice(h *hal.Host, o core.Op) core.Result {
 	c, source := op.Call(o), core.Value(o.Params, disk.ParamSource)
 	is, err := h.Blocks.Probe(c, source)
 	switch {
+	case hal.Is(err, syscall.ENOTBLK) && plugin.IsBlock(o.Params):
+		return op.NotDone(source + " is no block device, and the volume is a raw one (volumeMode Block); name a block " +
+			"device in spec.local.path")
 	case hal.Is(err, syscall.ENOTBLK):
 		return op.NotDone(fmt.Sprintf("%s is no block device; name one in spec.local.path, or remove spec.local.fsType if "+
 			"it is a directory", source))
