@@ -157,8 +157,8 @@ edits: ## SESSIONS (100) sessions of EDITS (200) random edits of manifests on th
 	go test -count=1 -timeout 6h -v ./e2e/edits -run TestSessions -seed $(SEED) -sessions $(SESSIONS) -edits $(EDITS) -at-a-time $(AT_A_TIME)
 
 .PHONY: e2e-vm
-e2e-vm: ## a machine of Debian packages, with older kernels, an NFS server and iSCSI targets: NFS volumes, iSCSI disks, maps of their paths, and hal/linux on its kernels
-	CGO_ENABLED=0 go test -count=1 -timeout 80m -v ./e2e/vm
+e2e-vm: ## a machine of Debian packages, with older kernels, an NFS server, iSCSI targets and Fibre Channel: NFS volumes, their disks, maps of their paths, and hal/linux on its kernels
+	CGO_ENABLED=0 go test -count=1 -timeout 80m -parallel 2 -v ./e2e/vm $(VM_FLAGS)
 
 .PHONY: kill-matrix
 kill-matrix: ## volnode killed before and after each call of mount, unmount, restart and refresh

@@ -19,17 +19,17 @@ const measureTimeout = 10 * time.Second
 // time.
 const measureRarely = time.Hour
 
-// measuring asks again and again how full volumes are: those of claims, and those with a limit that nothing else looks
-// after. Of those of claims it asks also what is wrong with them, if their driver can say, and drivers what is wrong
-// with their storage. It asks a driver one thing at a time, and so of each kind of volumes without one: who is silent
-// keeps nobody else waiting. It changes nothing, and core knows nothing of it.
+// measuring asks again and again how full volumes are: those of claims, those with a limit that nothing else looks
+// after, and those whose health the node knows. It asks also what is wrong with them, if their driver or the node can
+// say, and drivers what is wrong with their storage. It asks a driver one thing at a time, and so of each kind of
+// volumes without one: who is silent keeps nobody else waiting. It changes nothing, and core knows nothing of it.
 type measuring struct {
 	*port
 	objects *objects                                // whose volumes they are
 	facts   func(driver string) *plugin.DriverFacts // whether a driver can say
 	// connected are the drivers that can be called.
 	connected func() []string
-	// is called each time that a driver says that something is wrong with a volume
+	// is called each time that a driver, or the node, says that something is wrong with a volume
 	abnormal func(top hal.Key, what []hal.HealthEntry)
 
 	known map[hal.Key]measured // by the rung at the top of a volume; who can't say is not in it
@@ -168,14 +168,15 @@ func (m *measuring) storageHealth(driver string) *Health {
 	return &Health{Problems: is.wrong, Why: is.asked.why, Age: m.h.Runtime.Now().Sub(is.asked.at)}
 }
 
-// asks tells whom to ask about a volume. False: it stands for no claim and has no limit, it is not up, or nobody can
-// say.
+// asks tells whom to ask about a volume. False: it stands for no claim, has no limit, and the node does not know its
+// health; it is not up; or nobody can say.
 func (m *measuring) asks(n named) (actor string, is bool) {
 	if n.problem != nil {
 		return "", false
 	}
 	v, ok := m.core.Rung(n.top)
-	isMeant := ok && (m.objects.claimOf(n.pv) != "" || m.cfg.VolumeSources.Limit(v.Kind, v.Made) != 0)
+	isMeant := ok && (m.objects.claimOf(n.pv) != "" || m.cfg.VolumeSources.Limit(v.Kind, v.Made) != 0 ||
+		v.Actor == "" && m.cfg.VolumeSources.Health(v.Kind) != nil)
 	if !isMeant || v.State != core.Present {
 		return "", false
 	}

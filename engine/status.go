@@ -68,13 +68,14 @@ type VolumeStatus struct {
 	// Usage is how full it is, of a volume of a claim, and of one with a limit that nothing else looks after; nil until
 	// somebody has been asked, and if nobody can say.
 	Usage *Usage `json:"usage,omitempty"`
-	// Health is what its driver says is wrong with it, of a volume of a claim; nil until it has said something.
+	// Health is what its driver says is wrong with it, of a volume of a claim, or what the node knows of its disk; nil
+	// until something was said.
 	Health *Health `json:"health,omitempty"`
 }
 
-// Health is what a driver says is wrong with a volume.
+// Health is what a driver, or the node, says is wrong with a volume.
 type Health struct {
-	Problems []hal.HealthEntry `json:"problems,omitempty"` // none: the driver knows of nothing
+	Problems []hal.HealthEntry `json:"problems,omitempty"` // none: nothing is wrong
 	Age      time.Duration     `json:"ageNanoseconds"`     // since it was said
 	Why      string            `json:"why,omitempty"`      // why nothing was said
 }

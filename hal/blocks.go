@@ -21,6 +21,18 @@ type Blocks interface {
 	// person must mend it; a part may be mended by then. ENODEV if path leads to another device by now, or if that
 	// holds another filesystem; EBUSY if somebody uses it; EROFS if it needs a check and the device is read-only.
 	Check(c Call, f FilesystemCheck) (Checked, error)
+	// Hold has the kernel keep a block device open until [Blocks.Release], whatever becomes of the agent: so no other
+	// device gets its number or its name, not even once the node has lost it. It does so by a device that reads it, and
+	// that nobody can write to: see [HeldDevice]. It succeeds if it holds that one already. EBUSY, NotDone: somebody has
+	// mounted it, or has it for himself alone, and Detail says who; EEXIST, NotDone: the name holds another one. ENODEV
+	// if path leads to another device by now.
+	Hold(c Call, d DeviceHold) error
+	// Holds lists what the agent has held, by name. It asks the kernel's memory alone: of class syscall.
+	Holds(c Call) ([]HeldDevice, error)
+	// Release lets go of a device. It succeeds if it is not held any more. EBUSY, NotDone: a process has it open, or the
+	// device that reads it, and Detail says which; while it is held, nobody loses it. ESTALE, NotDone: another one is
+	// held by that name.
+	Release(c Call, d HeldDevice) error
 }
 
 // BlockDevice is a block device of the node.
@@ -47,6 +59,7 @@ type BlockDevice struct {
 	// stored anything on it.
 	IsBlank bool
 	Holders []string // the devices that are made of it: "dm-0"
+	Held    []string // the names by which the agent holds it: see [Blocks.Hold]
 }
 
 // Is names the device among all that the node has had in this boot.

@@ -18,6 +18,7 @@ type Host struct {
 	ISCSI         ISCSI
 	SCSI          SCSI
 	Multipath     Multipath
+	FC            FC
 	Children      Children
 	Registration  Registration
 	Drivers       Drivers
@@ -49,6 +50,7 @@ func (h *Host) Lacks() string {
 		{"ISCSI", h.ISCSI},
 		{"SCSI", h.SCSI},
 		{"Multipath", h.Multipath},
+		{"FC", h.FC},
 		{"Children", h.Children},
 		{"Registration", h.Registration},
 		{"Drivers", h.Drivers},

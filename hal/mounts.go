@@ -40,6 +40,15 @@ type Mount struct {
 	NoDevice bool
 }
 
+// AsNode returns m, and if it is of the node of a device that the kernel has removed, says so: the kernel takes the
+// name away, and a mount of it stays (devtmpfs).
+func (m Mount) AsNode() Mount {
+	if root, isGone := strings.CutSuffix(m.Root, "//deleted"); isGone && m.FSType == "devtmpfs" {
+		m.Root, m.NoDevice = root, true
+	}
+	return m
+}
+
 // Fingerprint is what a mount is, in one comparable line: unique id, device, root, type, and whether its filesystem
 // takes writes.
 func (m Mount) Fingerprint() string {

@@ -7,6 +7,10 @@ type SCSI interface {
 	// Disks lists the disks that the kernel has at a host, by their addresses. It asks the kernel's memory alone, and
 	// waits for no disk: of class syscall. A host that is not there has none.
 	Disks(c Call, host uint32) ([]SCSIDisk, error)
+	// Named lists the disks that the kernel has at all hosts and knows by a WWID, by their addresses: the former name, if
+	// a disk was exchanged. Two of one WWID are two ways to it, if each says so itself ([BlockDevice.Says]). Of class
+	// syscall.
+	Named(c Call, wwid string) ([]SCSIDisk, error)
 	// Scan has the kernel ask for one disk, which it may know already. No error does not say that there is one; what the
 	// kernel finds may come a moment later. ENODEV, NotDone: there is no such host. Of class helper: a target may answer
 	// late, or never.

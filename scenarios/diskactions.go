@@ -35,7 +35,7 @@ func serialOf(path string) string { return "serial number of " + path }
 
 // diskActions are the statements about the disks of the node, and about those of arrays.
 func diskActions() []workload.Action {
-	return append(sanActions(), []workload.Action{
+	return append(append(sanActions(), fcActions()...), []workload.Action{
 		on("put disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1], serialOf(a[0])) }),
 		on("put nameless disk PATH with CONTENT", func(t *scene, a []string) string { return putDisk(t, a[0], a[1], "") }),
 		on("overwrite disk PATH with CONTENT", func(t *scene, a []string) string {

@@ -75,6 +75,12 @@ func sanActions() []workload.Action {
 			t.W.RemoveISCSIRecords()
 			return ""
 		}),
+		on("a person lets go of disk DISK", func(t *scene, a []string) string {
+			if !t.W.ReleaseByHand(a[0]) {
+				return "the agent holds no disk " + a[0]
+			}
+			return ""
+		}),
 		on("expect array disk WWID holds CONTENT", func(t *scene, a []string) string {
 			if holds, _ := t.W.SANDiskHolds(a[0]); holds != diskContents[a[1]] {
 				return "the disk " + a[0] + " holds " + cmp.Or(holds, "nothing")

@@ -36,6 +36,7 @@ func newRun(w *sim.World, cfg engine.Config) *world.Run {
 		Harmed: map[string]uint32{}, Lost: map[string]*world.Pod{},
 		Away: map[string]*world.HandOver{}, Attached: map[string]*world.Attachment{}, IsCut: map[string]bool{},
 		ChangedOf: map[string]hal.Instant{}, Writers: map[string]bool{}, Blocks: map[string]map[string]int{},
+		RawHas: map[string]string{}, Loosed: map[string]hal.BootID{},
 		Wiped: map[string]bool{}, Rooms: world.NewRoomRuns(),
 	}
 	if r.Cfg.RepositorySchemes == nil {

@@ -66,8 +66,9 @@ func say(w io.Writer, text string) {
 }
 
 const rootHelp = `volnode is a node volume manager. It reads pods from a directory of manifests, sets up their volumes
-on this node (csi, ephemeral and persistentVolumeClaim, local, nfs, flexVolume, emptyDir, hostPath, image, gitRepo,
-secret, configMap, downwardAPI, projected), and tears them down again, through errors, time-outs, crashes and reboots.
+on this node (csi, ephemeral and persistentVolumeClaim, local, iscsi, nfs, flexVolume, emptyDir, hostPath, image,
+gitRepo, secret, configMap, downwardAPI, projected), and tears them down again, through errors, time-outs, crashes and
+reboots.
 
 Exit status: 0 ok, 1 failed, 2 usage, 3 not ready in time, 69 daemon unreachable, 75 temporary failure,
 77 no permission, 78 configuration.`

@@ -173,6 +173,9 @@ func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 			if why == "" && v.Usage != nil && v.Usage.Bytes != nil {
 				why = v.Usage.Why // it is up, and holds too much
 			}
+			if why == "" && v.Health != nil {
+				why = engine.HealthText(v.Health.Problems) // it is up, and not well
+			}
 			row(podText(p), volumeText(v), v.State, v.Path, why)
 		}
 		if len(p.Volumes) == 0 {

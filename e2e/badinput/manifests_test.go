@@ -219,7 +219,8 @@ func TestHostileFields(t *testing.T) {
 			"up", "emptyDir: {}", "handle", host.Claim("hostile"), "driver", host.Claim("far"),
 			"secret", host.Claim("leak"),
 			"claim", `persistentVolumeClaim: {claimName: "../../x"}`, "root", `hostPath: {path: "/tmp/../etc"}`, "nfs",
-			`nfs: {server: "-o,suid", path: /}`, "iscsi", "iscsi: {targetPortal: p, iqn: i, lun: 0}", "object",
+			`nfs: {server: "-o,suid", path: /}`, "iscsi", "iscsi: {targetPortal: p, iqn: i, lun: 0}",
+			"fc", "fc: {wwids: [../x]}", "gluster", "glusterfs: {endpoints: e, path: p}", "object",
 			`configMap: {name: "../x"}`, "out",
 			`secret: {secretName: app, items: [{key: a, path: "a/../../../etc/passwd"}]}`, "self",
 			`downwardAPI: {items: [{path: /etc/passwd, fieldRef: {fieldPath: metadata.name}}]}`, "flag",
@@ -244,8 +245,10 @@ func TestHostileFields(t *testing.T) {
 			`spec.volumes[root].hostPath.path: "/tmp/../etc" contains ".."; write the path without it`,
 		},
 		{"nfs", engine.Blocked, `spec.volumes[nfs].nfs.server: "-o,suid" is no host name or address`},
-		{"iscsi", engine.Blocked, "spec.volumes[iscsi].iscsi: volnode does not serve this source; it serves " +
-			"persistentVolumeClaim, csi, emptyDir, gitRepo, hostPath, image, nfs, secret, configMap, downwardAPI, " +
+		{"iscsi", engine.Blocked, `spec.volumes[iscsi].iscsi.iqn: "i" is no iSCSI name`},
+		{"fc", engine.Blocked, `spec.volumes[fc].fc.wwids: "../x" is no WWID that volnode knows`},
+		{"gluster", engine.Blocked, "spec.volumes[gluster].glusterfs: volnode does not serve this source; it serves " +
+			"persistentVolumeClaim, csi, emptyDir, fc, gitRepo, hostPath, image, iscsi, nfs, secret, configMap, downwardAPI, " +
 			"projected and flexVolume"},
 		{"object", engine.Blocked, `the name of the ConfigMap "../x" has characters outside`},
 		{"out", engine.Blocked, `spec.volumes[out].secret.items[0].path: "a/../../../etc/passwd" has an empty part`},

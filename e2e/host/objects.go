@@ -33,6 +33,18 @@ func DiskVolume(name, device, fsType string) string {
 	return claimAndVolume(name, fmt.Sprintf("local: {path: %q, fsType: %s}", device, fsType))
 }
 
+// RawVolume is a claim and its PersistentVolume of a block device that pods have as it is.
+func RawVolume(name, device string) string {
+	return strings.ReplaceAll(claimAndVolume(name, fmt.Sprintf("local: {path: %q}", device)), "spec:\n",
+		"spec:\n  volumeMode: Block\n")
+}
+
+// RawPod is [Pod] of volumes that it has as devices.
+func RawPod(name, uid string, volumes ...string) string {
+	text := strings.Replace(Pod(name, uid, volumes...), "volumeMounts:", "volumeDevices:", 1)
+	return strings.ReplaceAll(text, "mountPath: ", "devicePath: ")
+}
+
 func claimAndVolume(name, source string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume

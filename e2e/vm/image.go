@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -44,10 +45,34 @@ type Image struct {
 	dir string // kernel, root.img, modules/
 }
 
+// built are the machines that this process has built, by cache and kernel: asking the package manager takes seconds.
+var built struct {
+	mu  sync.Mutex
+	all map[[2]string]*Image
+}
+
 // Build returns the machine with one of [Kernels] in a directory for caches, and makes it if it is not there or its
 // packages have changed. Of earlier ones it keeps none. It writes to w when it makes one. The error is [ErrUnavailable]
-// if the host can't have the programs and packages for it.
+// if the host can't have the programs and packages for it. Of several callers, one makes it, and the others wait.
 func Build(cache, kernelName string, w io.Writer) (*Image, error) {
+	built.mu.Lock()
+	defer built.mu.Unlock()
+	key := [2]string{cache, kernelName}
+	if i := built.all[key]; i != nil {
+		return i, nil
+	}
+	i, err := build(cache, kernelName, w)
+	if err != nil {
+		return nil, err
+	}
+	if built.all == nil {
+		built.all = map[[2]string]*Image{}
+	}
+	built.all[key] = i
+	return i, nil
+}
+
+func build(cache, kernelName string, w io.Writer) (*Image, error) {
 	if err := provide(); err != nil {
 		return nil, unavailable(err)
 	}

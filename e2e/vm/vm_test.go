@@ -3,9 +3,13 @@ package vm
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,18 +18,35 @@ import (
 	"github.com/volnode/volnode/e2e/vm/guest"
 )
 
+// budget ends the tests in time where that counts, as in CI: another commit begins with others.
+var (
+	budget = flag.Duration("budget", 0, "begin no test after this time; 0 is no limit")
+	began  = time.Now()
+)
+
 func TestMain(m *testing.M) {
 	if os.Getpid() == 1 { // this program is in the machine, too
 		guest.Main()
 	}
-	os.Exit(m.Run())
+	var err error
+	if programs.dir, err = os.MkdirTemp("", "volnode-vm-programs-"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(programs.dir)
+	os.Exit(status)
 }
 
-// machine returns the machine with a kernel, and a directory that it is to share.
+// machine returns the machine with a kernel, and a directory that it is to share. The test then runs beside others:
+// each machine has one processor.
 func machine(t *testing.T, kernel string) (*Image, Job) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("boots machines; make e2e-vm runs it")
+	}
+	t.Parallel()
+	if *budget > 0 && time.Since(began) > *budget {
+		t.Skipf("NOT RUN: %s were over before it was its turn; make e2e-vm runs all", *budget)
 	}
 	image, err := Build(Cache, kernel, os.Stderr)
 	require.NoError(t, err)
@@ -53,13 +74,42 @@ func runs(t *testing.T, image *Image, j Job, args ...string) {
 	require.Zero(t, status, "%s\n%s", out.String(), log)
 }
 
-// build makes a program of a package that runs on any Linux.
-func build(t *testing.T, file string, args ...string) {
+// programs are what was built, each once, by its arguments.
+var programs struct {
+	mu  sync.Mutex
+	dir string
+	all map[string]string // the files
+}
+
+// program puts a program into a directory, by its name there. go gets the arguments; it runs on any Linux.
+func program(t *testing.T, file string, args ...string) {
 	t.Helper()
-	c := exec.Command("go", append([]string{args[0], "-o", file}, args[1:]...)...)
-	c.Dir, c.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
-	out, err := c.CombinedOutput()
-	require.NoError(t, err, string(out))
+	programs.mu.Lock()
+	defer programs.mu.Unlock()
+	what := strings.Join(args, " ")
+	made, is := programs.all[what]
+	if !is {
+		made = filepath.Join(programs.dir, strconv.Itoa(len(programs.all)))
+		c := exec.Command("go", append([]string{args[0], "-o", made}, args[1:]...)...)
+		c.Dir, c.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, string(out))
+		if programs.all == nil {
+			programs.all = map[string]string{}
+		}
+		programs.all[what] = made
+	}
+	require.NoError(t, os.Link(made, file))
+}
+
+// put puts files of testdata into a directory.
+func put(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		text, err := os.ReadFile("testdata/" + name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o755))
+	}
 }
 
 func TestACommandRunsAsOnThisHost(t *testing.T) {
@@ -89,30 +139,37 @@ func TestAMachineThatGoesDownHasNoStatus(t *testing.T) {
 
 func TestWhatAHostMayLackIsThere(t *testing.T) {
 	image, j := machine(t, Kernels[0])
-	script, err := os.ReadFile("testdata/offers.sh")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(j.Share, "offers.sh"), script, 0o755))
+	put(t, j.Share, "offers.sh")
 	runs(t, image, j, "bash", "offers.sh")
 }
 
 func TestNFSVolumes(t *testing.T) {
 	image, j := machine(t, Kernels[0])
-	script, err := os.ReadFile("testdata/nfs.sh")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(j.Share, "nfs.sh"), script, 0o755))
-	build(t, filepath.Join(j.Share, "volnode"), "build", "./cmd/volnode")
+	put(t, j.Share, "nfs.sh")
+	program(t, filepath.Join(j.Share, "volnode"), "build", "./cmd/volnode")
 	runs(t, image, j, "bash", "nfs.sh")
 }
 
 func TestProjectQuotas(t *testing.T) {
-	script, err := os.ReadFile("testdata/quotas.sh")
-	require.NoError(t, err)
 	for _, fsType := range []string{"ext4", "xfs"} {
 		t.Run(fsType, func(t *testing.T) {
 			image, j := machine(t, Kernels[0])
-			require.NoError(t, os.WriteFile(filepath.Join(j.Share, "quotas.sh"), script, 0o755))
-			build(t, filepath.Join(j.Share, "volnode"), "build", "-tags", "volnode_faults", "./cmd/volnode")
+			put(t, j.Share, "quotas.sh")
+			program(t, filepath.Join(j.Share, "volnode"), "build", "-tags", "volnode_faults", "./cmd/volnode")
 			runs(t, image, j, "bash", "quotas.sh", fsType)
+		})
+	}
+}
+
+// volnode serves disks of targets that the machine's own kernel has: as users have them, while things go wrong, and
+// over its own death.
+func TestISCSIVolumes(t *testing.T) {
+	for _, story := range []string{"iscsi", "iscsi-faults", "iscsi-kills"} {
+		t.Run(story, func(t *testing.T) {
+			image, j := machine(t, Kernels[0])
+			put(t, j.Share, "iscsi-lib.sh", story+".sh")
+			program(t, filepath.Join(j.Share, "volnode"), "build", "-tags", "volnode_faults", "./cmd/volnode")
+			runs(t, image, j, "bash", story+".sh")
 		})
 	}
 }
@@ -120,29 +177,37 @@ func TestProjectQuotas(t *testing.T) {
 // hal/linux uses disks of targets that the machine's own kernel has.
 func TestISCSI(t *testing.T) {
 	image, j := machine(t, Kernels[1])
-	build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+	program(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
 	runs(t, image, j, "./linux.test", "-test.run", "^TestISCSI", "-test.v")
 }
 
 // The cases of iSCSI are as they were recorded, on the newer kernel.
 func TestISCSICases(t *testing.T) {
 	image, j := machine(t, Kernels[0])
-	build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
+	program(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
 	runs(t, image, j, "./conform", "-san")
 }
 
 // hal/linux has maps made of the paths to such disks.
 func TestMultipath(t *testing.T) {
 	image, j := machine(t, Kernels[1])
-	build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+	program(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
 	runs(t, image, j, "./linux.test", "-test.run", "^TestMultipath", "-test.v")
 }
 
 // The cases of maps are as they were recorded, on the newer kernel.
 func TestMultipathCases(t *testing.T) {
 	image, j := machine(t, Kernels[0])
-	build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
+	program(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
 	runs(t, image, j, "./conform", "-multipath")
+}
+
+// hal/linux uses disks of Fibre Channel, over Ethernet, of ports that the machine's own kernel has.
+func TestFC(t *testing.T) {
+	image, j := machine(t, Kernels[0])
+	program(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+	program(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
+	runs(t, image, j, "sh", "-c", "./linux.test -test.run ^TestFC -test.v && ./conform -fc")
 }
 
 // hal/linux does on older kernels what it does on this host's: without statmount(2), with one that tells no source, and
@@ -151,10 +216,13 @@ func TestOlderKernels(t *testing.T) {
 	for _, kernel := range Kernels {
 		t.Run(kernel, func(t *testing.T) {
 			image, j := machine(t, kernel)
-			build(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
-			build(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
-			runs(t, image, j, "sh", "-c", "./conform -sequences 200 && ./conform -quotas ext4 && ./conform -quotas xfs && "+
-				"./linux.test -test.short")
+			program(t, filepath.Join(j.Share, "conform"), "build", "./hal/haltest/conform")
+			runs(t, image, j, "sh", "-c", "./conform -sequences 200 && ./conform -quotas ext4 && ./conform -quotas xfs")
+		})
+		t.Run(kernel+" linux", func(t *testing.T) {
+			image, j := machine(t, kernel)
+			program(t, filepath.Join(j.Share, "linux.test"), "test", "-c", "./hal/linux")
+			runs(t, image, j, "./linux.test", "-test.short")
 		})
 	}
 }

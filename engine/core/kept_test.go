@@ -22,7 +22,8 @@ func TestWhatIsUniqueHasOneRung(t *testing.T) {
 	var kept []core.Record
 	// up has a pod want a device, and its setup find the disk. It returns the device as core sees it then.
 	up := func(c *core.Core, name string, pod core.PodUID) core.View {
-		for ops := c.Step(second, core.Wanted{Pod: pod, Rungs: []core.Rung{rung(name, "")}, Complete: true}).Start; len(ops) > 0; {
+		wanted := core.Wanted{Pod: pod, Rungs: []core.Rung{rung(name, "")}, Complete: true}
+		for ops := c.Step(second, wanted).Start; len(ops) > 0; {
 			result := done(ops[0].ID, "")
 			if ops[0].Verb == core.SetUp {
 				result.Result = disk

@@ -144,6 +144,12 @@ func PodPlace(root, uid, directory, volume string) Place {
 	return Place{Path: at, Stop: at[:len(root)+len(podsDir)]}
 }
 
+// PodDevicePlace is where a raw block volume of a pod is whose source has a directory of that name.
+func PodDevicePlace(root, uid, directory, volume string) Place {
+	at := root + podsDir + "/" + uid + "/" + volumeDevices + "/" + directory + "/" + volume
+	return Place{Path: at, Stop: at[:len(root)+len(podsDir)]}
+}
+
 // PodAt returns the uid of the pod whose volumes are at or below a name under root. Where the name does not say whose
 // they are, as that of all pods or of a raw block volume, it returns the name itself; "" where only what pods share
 // can be.

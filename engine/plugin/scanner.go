@@ -85,6 +85,20 @@ type Scanner struct {
 	IsPatient bool
 	Found     Listing
 	Err       error // the first that fails the scan
+
+	held   []hal.HeldDevice
+	isHeld bool // held is known
+}
+
+// Held are the block devices that an earlier life has held.
+func (s *Scanner) Held() ([]hal.HeldDevice, error) {
+	if s.isHeld {
+		return s.held, nil
+	}
+	var err error
+	s.held, err = s.Host.Blocks.Holds(s.Call)
+	s.isHeld = err == nil
+	return s.held, err
 }
 
 // Top is the entries of a directory that the layout has; none if it is missing.
@@ -196,6 +210,29 @@ func (s *Scanner) Pod(pod string, each func(Entry)) {
 		}
 		for _, name := range s.Directories(of, names) {
 			each(Entry{Pod: pod, Source: source, Name: name})
+		}
+	}
+}
+
+// PodDevices calls each for the raw block volumes of a pod: pods/<pod>/volumeDevices/<source>/<name>.
+func (s *Scanner) PodDevices(pod string, each func(source string, e hal.Entry)) {
+	devices := PodDir(s.Root, pod) + "/" + volumeDevices
+	sources, err := s.Host.Tree.List(s.Call, devices)
+	switch {
+	case hal.Is(err, syscall.ENOENT): // of most pods
+		return
+	case err != nil:
+		sources, _ = s.Names(devices) // it tells of it
+	case len(sources) == 0:
+		s.Empty(devices)
+	}
+	for _, source := range s.Directories(devices, sources) {
+		names, ok := s.Names(devices + "/" + source)
+		if ok && len(names) == 0 {
+			s.Empty(devices + "/" + source)
+		}
+		for _, e := range names {
+			each(source, e)
 		}
 	}
 }

@@ -70,7 +70,7 @@ type Kind struct {
 	// Measure asks how full a volume is that is up, at the top of its ladder. It changes nothing, and may hang until
 	// the deadline of the call. nil if nobody can say.
 	Measure func(h *hal.Host, c hal.Call, made []core.Param) (hal.Usage, error)
-	// Health asks the driver of such a volume what is wrong with it. nil if nobody can say.
+	// Health asks the driver of such a volume, or the node itself, what is wrong with it. nil if nobody can say.
 	Health func(h *hal.Host, c hal.Call, made []core.Param) ([]hal.HealthEntry, error)
 	// Limit is how many bytes a volume may hold, of which nothing but a look from time to time tells that it holds more; 0
 	// for no limit. nil for none of any volume.
@@ -105,4 +105,10 @@ type Scan interface {
 	Node(s *Scanner) error
 	// Discover makes rungs of what Entry and Node have found. It is pure.
 	Discover(d *Discovery)
+}
+
+// DeviceScan is a Scan of a source whose pods have raw block volumes in their own directories.
+type DeviceScan interface {
+	// Device looks at pods/<uid>/volumeDevices/<Source.Directory>/<e.Name>. From a task.
+	Device(s *Scanner, uid string, e hal.Entry)
 }

@@ -45,6 +45,14 @@ var MultipathGolden string
 //go:embed testdata/multipath.txt
 var multipathScripts string
 
+// FCGolden is Golden of the cases that need Fibre Channel.
+//
+//go:embed testdata/fc.golden
+var FCGolden string
+
+//go:embed testdata/fc.txt
+var fcScripts string
+
 // Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #,
 // blank lines between.
 func Cases() []Case { return casesOf(scripts) }
@@ -57,6 +65,9 @@ func SANCases() []Case { return casesOf(sanScripts) }
 
 // MultipathCases are those of testdata/multipath.txt: their worlds are [Multipathed].
 func MultipathCases() []Case { return casesOf(multipathScripts) }
+
+// FCCases are those of testdata/fc.txt: their worlds are [FC]s.
+func FCCases() []Case { return casesOf(fcScripts) }
 
 func casesOf(text string) []Case {
 	var all []Case
@@ -149,6 +160,11 @@ func CheckSANCases(newWorld func() World) []Difference {
 // CheckMultipathCases is CheckCases of those that need multipathd.
 func CheckMultipathCases(newWorld func() World) []Difference {
 	return check(MultipathCases(), MultipathGolden, newWorld)
+}
+
+// CheckFCCases is CheckCases of those that need Fibre Channel.
+func CheckFCCases(newWorld func() World) []Difference {
+	return check(FCCases(), FCGolden, newWorld)
 }
 
 func check(cases []Case, golden string, newWorld func() World) []Difference {

@@ -9,6 +9,6 @@
 //	go run ./hal/haltest/conform -rewrite   # records the golden file again, from Linux
 //
 // Some cases need a node with more: testdata/quotas.txt, a filesystem with project quotas (-quotas ext4);
-// testdata/san.txt, iSCSI targets (-san); and testdata/multipath.txt, multipathd, too (-multipath). The last two run
-// on a machine of e2e/vm alone.
+// testdata/san.txt, iSCSI targets (-san); testdata/multipath.txt, multipathd, too (-multipath); and testdata/fc.txt,
+// Fibre Channel (-fc). The last three run on a machine of e2e/vm alone.
 package haltest

@@ -175,7 +175,12 @@ var sanVerbs = map[string]verb{
 		return r.named(lines), err
 	},
 	"scan": func(r *run, a args) ([]string, error) {
-		return nil, r.host.SCSI.Scan(r.call(), hal.SCSIAddress{Host: r.session(a[0]).Host, LUN: uint64(a.number(1, 0))})
+		at := r.place(a[0])
+		at.LUN = uint64(a.number(1, 0))
+		if a.at(2) == "elsewhere" {
+			at.Target += 7
+		}
+		return nil, r.host.SCSI.Scan(r.call(), at)
 	},
 	"luns": (*run).listLUNs,
 	"forget": func(r *run, a args) ([]string, error) {
@@ -197,7 +202,7 @@ var sanVerbs = map[string]verb{
 			nil
 	},
 	"claim": func(r *run, a args) ([]string, error) {
-		release, err := r.storage().Claim(r.disks[a[0]].path)
+		release, err := r.sanDisks().Claim(r.disks[a[0]].path)
 		if err == nil {
 			r.holds["claim "+a[0]] = release
 		}
@@ -213,20 +218,24 @@ var sanVerbs = map[string]verb{
 	},
 }
 
-// listLUNs lists the disks of a session, and gives them names.
+// listLUNs lists the disks of a session, or of a port, and gives them names.
 func (r *run) listLUNs(a args) ([]string, error) {
-	r.storage().Settle()
-	host := r.session(a[0]).Host
-	all, err := r.host.SCSI.Disks(r.call(), host)
+	r.sanDisks().Settle()
+	at := r.place(a[0])
+	all, err := r.host.SCSI.Disks(r.call(), at.Host)
 	var lines []string
 	for _, d := range all {
+		isAt := d.Address
+		if isAt.LUN = 0; isAt != at && isPort(a[0]) {
+			continue
+		}
 		name := fmt.Sprintf("%s:%d", a[0], d.Address.LUN)
 		r.san.luns[name] = d
 		r.disks[name] = &disk{path: "/dev/" + d.Name}
 		r.names.disks["/dev/"+d.Name] = name
 		line := fmt.Sprintf("lun %d is %s, q%d, %s", d.Address.LUN, r.wwid(d.WWID), numbered(r.san.sequences, d.Sequence),
 			d.State)
-		if d.Address.Host != host || d.Address.Channel != 0 || d.Address.Target != 0 {
+		if isAt != at {
 			line += " at " + d.Address.String()
 		}
 		lines = append(lines, line)

@@ -59,13 +59,16 @@ type disk struct {
 //	assemble SESSION:LUN[~]…                     maps        await DISK ACTIVE FAILED           await DISK gone
 //	remove DISK [now] [other]                    resize DISK [other]     failqueued DISK [other]
 //	mapsays DISK
+//	fcport N                 fcmap N LUN DISK|-  plug N       cable down|failed|gone|up
+//	fchosts                  fcports             scan fcN LUN [elsewhere]            named DISK
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
 // is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed. "in P"
 // has it go into the mount at P, the top one, and "in P bottom" into the one below all others there. NAME~ is a
 // repository that the server of NAME does not have. PROJECT is a number that counts from the first one of agents.
 // SESSION is TARGET@PORTAL, or TARGET@PORTAL/INTERFACE; "none" stands for one whose host is not there. A disk that luns
-// has listed has the name SESSION:LUN, and a map that maps has listed map:DISK.
+// has listed has the name SESSION:LUN, and a map that maps has listed map:DISK. For a SESSION, "fcN" stands for the port
+// N of a target of Fibre Channel.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {

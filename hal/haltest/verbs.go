@@ -16,7 +16,8 @@ import (
 
 type verb func(r *run, a args) (data []string, err error)
 
-var verbs = collect(treeVerbs, fileVerbs, mountVerbs, hostVerbs, flexVerbs, quotaVerbs, sanVerbs, multipathVerbs)
+var verbs = collect(treeVerbs, fileVerbs, mountVerbs, hostVerbs, flexVerbs, quotaVerbs, sanVerbs, fcVerbs,
+	multipathVerbs)
 
 func collect(tables ...map[string]verb) map[string]verb {
 	all := map[string]verb{}

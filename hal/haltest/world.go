@@ -41,7 +41,7 @@ type World interface {
 // SAN is a world with iSCSI targets, which the cases of testdata/san.txt need. Its node has an initiator without a
 // session, whose name is [NodeInitiator].
 type SAN interface {
-	World
+	SANDisks
 	// Portal is the address of a portal. 1 and 2 have a cable each; 3, an IPv6 address, is on that of 1. No target is
 	// ever at 4, of the cable of 1.
 	Portal(n int) string
@@ -54,15 +54,9 @@ type SAN interface {
 	// PutLUN gives a target a disk under a number, in place of the one there; "" takes that away. A disk is made, blank,
 	// when it is first named. Nobody tells the node.
 	PutLUN(target string, lun uint64, disk string)
-	// WWID is what a disk says of itself.
-	WWID(disk string) string
 	// SetPortal cuts the cable of a portal, and waits until its sessions fail ("down"), or until they are given up for
 	// now ("dead"); or it joins the cable ("up"), and waits until they are there again.
 	SetPortal(n int, how string)
-	// Claim opens a block device as one who wants it for himself alone (open(2), O_EXCL).
-	Claim(path string) (release func(), err error)
-	// Settle waits until the disks that were found can be used.
-	Settle()
 	// Records lists what the initiator has on its disk, sorted: "TARGET PORTAL INTERFACE", followed by
 	// " with credentials" if it has some, and "interface NAME".
 	Records() []string

@@ -29,6 +29,9 @@ func (b *blocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 	err := b.host.within(c, hal.ClassHelper, "probe", path, func() error {
 		resp, err := b.host.help(c, hal.ClassHelper, "probe", path, request{Probe: &path})
 		found = resp.Block
+		if err == nil {
+			found.Held, err = b.heldAs(found)
+		}
 		return err
 	})
 	return found, err

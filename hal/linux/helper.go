@@ -30,6 +30,8 @@ type request struct {
 	Probe    *string // the path
 	Format   *hal.NewFilesystem
 	Check    *hal.FilesystemCheck
+	Hold     *holdRequest
+	Release  *releaseRequest
 	Clone    *cloneRequest
 	Flex     *flexRequest
 	Login    *loginRequest

@@ -88,6 +88,12 @@ func perform(req request) response {
 		resp := answer(err, outcome)
 		resp.Checked = found
 		return resp
+	case req.Hold != nil:
+		outcome, err := hold(*req.Hold)
+		return answer(err, outcome)
+	case req.Release != nil:
+		outcome, err := release(*req.Release)
+		return answer(err, outcome)
 	case req.Clone != nil:
 		outcome, err := clone(*req.Clone)
 		return answer(err, outcome)

@@ -141,7 +141,7 @@ func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h},
 		Files: &files{h}, HostPaths: &hostPaths{h}, Images: &images{h}, Flex: &flex{h},
-		Repositories: &repositories{h}, Quotas: h.quotas, Blocks: &blocks{h}, ISCSI: &iscsi{h}, SCSI: &scsi{h},
+		Repositories: &repositories{h}, Quotas: h.quotas, Blocks: &blocks{h}, ISCSI: &iscsi{h}, SCSI: &scsi{h}, FC: &fc{h},
 		Multipath: &multipath{h},
 		Children:  h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)},
 		Drivers: h.drivers, Watches: h.watches,

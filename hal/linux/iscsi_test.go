@@ -180,7 +180,7 @@ func TestDisksAreReadFromSysfs(t *testing.T) {
 		devices + "3:0:0:2/state":              "blocked", devices + "3:0:0:2/wwid": "t10.A disk  ",
 		devices + "3:0:0:2/block/sda/dev": "8:0", devices + "3:0:0:3/state": "running",
 	})
-	all, err := disksIn(sys, 3)
+	all, err := disksIn(sys, atHost(3))
 	require.NoError(t, err)
 	require.Equal(t, []hal.SCSIDisk{
 		{

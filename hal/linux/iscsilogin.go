@@ -143,7 +143,7 @@ func logout(l logoutRequest) (hal.Outcome, error) {
 }
 
 func endSession(s session) (hal.Outcome, error) {
-	disks, err := disksIn("/sys", s.Host)
+	disks, err := disksIn("/sys", atHost(s.Host))
 	if err != nil {
 		return hal.NotDone, err
 	}

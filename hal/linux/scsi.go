@@ -21,9 +21,20 @@ type scsi struct{ host *Host }
 func (s *scsi) Disks(c hal.Call, host uint32) (all []hal.SCSIDisk, err error) {
 	object := hal.SCSIAddress{Host: host}.String()
 	err = s.host.within(c, hal.ClassSyscall, "scsi disks", object, func() error {
-		if all, err = disksIn("/sys", host); err != nil {
+		if all, err = disksIn("/sys", atHost(host)); err != nil {
 			return failure(hal.ClassSyscall, "scsi disks", object, err)
 		}
+		return nil
+	})
+	return all, err
+}
+
+func (s *scsi) Named(c hal.Call, wwid string) (all []hal.SCSIDisk, err error) {
+	err = s.host.within(c, hal.ClassSyscall, "scsi named", wwid, func() error {
+		if all, err = disksIn("/sys", func(hal.SCSIAddress) bool { return true }); err != nil {
+			return failure(hal.ClassSyscall, "scsi named", wwid, err)
+		}
+		all = slices.DeleteFunc(all, func(d hal.SCSIDisk) bool { return d.WWID != wwid || wwid == "" })
 		return nil
 	})
 	return all, err
@@ -49,12 +60,16 @@ type forgetRequest struct {
 	Flush bool
 }
 
-// disksIn reads sysfs. Disks come and go meanwhile.
-func disksIn(sys string, host uint32) (all []hal.SCSIDisk, err error) {
+func atHost(host uint32) func(hal.SCSIAddress) bool {
+	return func(a hal.SCSIAddress) bool { return a.Host == host }
+}
+
+// disksIn reads sysfs for the disks at some addresses. Disks come and go meanwhile.
+func disksIn(sys string, isWanted func(hal.SCSIAddress) bool) (all []hal.SCSIDisk, err error) {
 	names, err := namesIn(sys + "/class/scsi_device")
 	for _, name := range names {
 		a, isAddress := parseAddress(name)
-		if !isAddress || a.Host != host {
+		if !isAddress || !isWanted(a) {
 			continue
 		}
 		if d, isDisk := readDisk(sys + "/class/scsi_device/" + name + "/device"); isDisk {
@@ -63,8 +78,8 @@ func disksIn(sys string, host uint32) (all []hal.SCSIDisk, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b hal.SCSIDisk) int {
-		return cmp.Or(cmp.Compare(a.Address.Channel, b.Address.Channel), cmp.Compare(a.Address.Target, b.Address.Target),
-			cmp.Compare(a.Address.LUN, b.Address.LUN))
+		return cmp.Or(cmp.Compare(a.Address.Host, b.Address.Host), cmp.Compare(a.Address.Channel, b.Address.Channel),
+			cmp.Compare(a.Address.Target, b.Address.Target), cmp.Compare(a.Address.LUN, b.Address.LUN))
 	})
 	return all, err
 }

@@ -178,7 +178,7 @@ func (r *reader) decode() (mountState, error) {
 	m.ReadOnlyFS = u32(32)&unix.MS_RDONLY != 0 || takesNoWrites(string(text(statmountOptions, 4))) ||
 		hasStopped(m.FSType, m.Path, old)
 	m.NoDevice = deviceIsGone(sysDevices, m.Device)
-	return mountState{Mount: m, oldID: old, mask: mask}, nil
+	return mountState{Mount: m.AsNode(), oldID: old, mask: mask}, nil
 }
 
 // flagAttrs are the mount flags and options known by name (mount_setattr(2)).

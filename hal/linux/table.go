@@ -146,7 +146,7 @@ func fromMountinfo(l *mountinfo.Info) hal.Mount {
 	slices.Sort(m.Options)
 	m.ReadOnlyFS = takesNoWrites(l.VFSOptions) || hasStopped(m.FSType, m.Path, uint64(m.ID))
 	m.NoDevice = deviceIsGone(sysDevices, m.Device)
-	return m
+	return m.AsNode()
 }
 
 // takesNoWrites reports whether the options of a superblock say that it takes no writes: it is mounted so; or ext4 has

@@ -29,3 +29,15 @@ func (b blocks) Check(c hal.Call, f hal.FilesystemCheck) (hal.Checked, error) {
 	_, err := b.Probe(c, f.Path)
 	return hal.Checked{}, err
 }
+
+// Hold finds none either.
+func (b blocks) Hold(c hal.Call, d hal.DeviceHold) error {
+	_, err := b.Probe(c, d.Path)
+	return err
+}
+
+// Holds finds none.
+func (blocks) Holds(hal.Call) ([]hal.HeldDevice, error) { return nil, nil }
+
+// Release has nothing to let go of.
+func (blocks) Release(hal.Call, hal.HeldDevice) error { return nil }

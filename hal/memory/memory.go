@@ -61,6 +61,7 @@ func (h *Host) HAL() hal.Host {
 		ISCSI:        san{},
 		SCSI:         san{},
 		Multipath:    multipath{},
+		FC:           fc{},
 		Children:     children{},
 		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h},
 		Cluster: cluster{h.objects}, Watches: watches{h},

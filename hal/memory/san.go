@@ -23,6 +23,8 @@ func (san) Logout(hal.Call, hal.ISCSIRecord, uint32) error { return nil }
 
 func (san) Disks(hal.Call, uint32) ([]hal.SCSIDisk, error) { return nil, nil }
 
+func (san) Named(hal.Call, string) ([]hal.SCSIDisk, error) { return nil, nil }
+
 func (san) Scan(_ hal.Call, a hal.SCSIAddress) error {
 	return &hal.Error{
 		Op: "scsi scan", Object: a.String(), Class: hal.ClassHelper, Outcome: hal.NotDone, Errno: syscall.ENODEV,
@@ -30,3 +32,10 @@ func (san) Scan(_ hal.Call, a hal.SCSIAddress) error {
 }
 
 func (san) Remove(hal.Call, hal.SCSIDisk, bool) error { return nil }
+
+// fc is a node without Fibre Channel.
+type fc struct{}
+
+func (fc) Hosts(hal.Call) ([]hal.FCHost, error) { return nil, nil }
+
+func (fc) RemotePorts(hal.Call) ([]hal.FCRemotePort, error) { return nil, nil }

@@ -136,6 +136,7 @@ func (w *World) startAgentIn(d time.Duration) {
 // nodeDies ends the boot and begins the next a drawn time later.
 func (w *World) nodeDies(how Fault) {
 	w.off = true
+	w.bootsHolds()
 	held := w.heldPaths()
 	w.event("node.died", how.String())
 	w.children = nil

@@ -23,6 +23,8 @@ type medium struct {
 	made   int64       // in bytes, what the disk had by the kernel as the filesystem was made
 	begun  string      // the uuid of a filesystem of which a part was written
 	flaw   Flaw        // of the filesystem
+	// written is what containers have written last to a disk that they have raw.
+	written string
 }
 
 // blockDevice is a disk at a path below /dev.
@@ -91,7 +93,7 @@ func (b *medium) fill(holds, uuid string, device hal.Device, path string) {
 }
 
 func (b *medium) hash(h uint64) uint64 {
-	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial) ^ uint64(b.flaw))
+	h = fold(h ^ hashString(b.holds+" "+b.uuid+" "+b.begun+" "+b.serial+" "+b.written) ^ uint64(b.flaw))
 	if b.sb != nil {
 		h = fold(h ^ hashTree(b.sb.root, h))
 	}
@@ -126,7 +128,8 @@ func (w *World) plugsBlocks() {
 // could: nothing of them is mounted.
 func (w *World) SwapBlockDevices(path, other string) bool {
 	a, b := w.blockNamed(path), w.blockNamed(other)
-	if a == nil || b == nil || w.isMounted(a) || w.isMounted(b) {
+	isUsed := func(b *blockDevice) bool { return w.isMounted(b) || len(w.heldAs(b)) > 0 || w.isOpen(b) }
+	if a == nil || b == nil || isUsed(a) || isUsed(b) {
 		return false
 	}
 	a.medium, b.medium = b.medium, a.medium
@@ -197,12 +200,8 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 	case at.n.kind != hal.TypeBlockDevice:
 		return nil, syscall.ENOTBLK
 	}
-	for _, all := range [...][]*blockDevice{w.blocks, w.scsiDisks, w.maps} {
-		for _, b := range all {
-			if at.n.dev == b.device {
-				return b, 0
-			}
-		}
+	if b, through := w.numbered(at.n.dev); b != nil && through == nil {
+		return b, 0
 	}
 	return nil, syscall.ENXIO
 }
@@ -210,14 +209,21 @@ func (w *World) blockAt(path string) (*blockDevice, syscall.Errno) {
 // reach is blockAt of who reads or writes the disk.
 func (w *World) reach(path string) (*blockDevice, syscall.Errno) {
 	b, errno := w.blockAt(path)
-	switch {
-	case errno != 0:
-	case b.scsi != nil:
-		errno = b.scsi.answers(w)
-	case b.multi != nil:
-		errno = b.multi.answers(w)
+	if errno == 0 {
+		errno = w.answers(b)
 	}
 	return b, errno
+}
+
+// answers is what becomes of who reads or writes a disk now.
+func (w *World) answers(b *blockDevice) syscall.Errno {
+	switch {
+	case b.scsi != nil:
+		return b.scsi.answers(w)
+	case b.multi != nil:
+		return b.multi.answers(w)
+	}
+	return 0
 }
 
 // conn is of all mounts of a disk of an array, nil for one of the node.
@@ -273,6 +279,7 @@ func (h hostBlocks) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
 			if m := h.w.mapWith(b); m != nil {
 				is.Holders = []string{strings.TrimPrefix(m.path, "/dev/")}
 			}
+			is.Held = h.w.heldAs(b)
 		}
 		return errno
 	})
@@ -285,6 +292,9 @@ func (h hostBlocks) Identify(c hal.Call, path string) (hal.BlockDevice, error) {
 	errno, ok := k.acts()
 	if !ok {
 		return hal.BlockDevice{}, k.done(errno)
+	}
+	if o := h.w.holderAt(path); o != nil {
+		return hal.BlockDevice{Device: o.by, Sequence: o.nth}, k.done(0)
 	}
 	b, errno := h.w.blockAt(path)
 	switch errno {

@@ -117,6 +117,12 @@ func TestMultipathRecordedFromLinux(t *testing.T) {
 	}
 }
 
+func TestFCRecordedFromLinux(t *testing.T) {
+	for _, d := range haltest.CheckFCCases(func() haltest.World { return sim.New(sim.Config{Private: true}) }) {
+		t.Error(d)
+	}
+}
+
 func withQuotas() haltest.World {
 	w := sim.New(sim.Config{Private: true})
 	w.SetQuotas(true)

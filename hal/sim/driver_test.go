@@ -324,6 +324,9 @@ func useTheRest(w *sim.World) {
 		w.AddTarget("iqn.2026-01.example:t", "10.0.0.1:3260")
 		w.AddSANDisk("naa.1", "", "")
 		w.MapLUN("iqn.2026-01.example:t", 0, "naa.1")
+		w.AddFCHost(1)
+		w.AddFCTarget(2)
+		w.MapLUN(hal.WWPN(2).String(), 0, "naa.1")
 	}
 	w.MakeDir(root + "/disk")
 	h := w.Host()
@@ -334,6 +337,7 @@ func useTheRest(w *sim.World) {
 		}})
 		_ = h.SCSI.Scan(hal.Call{}, hal.SCSIAddress{Host: 2})
 		useMaps(h)
+		_ = h.SCSI.Scan(hal.Call{}, hal.SCSIAddress{Host: 3})
 		_ = h.Mounts.Mount(hal.Call{}, hal.NewMount{FSType: "nfs", Source: "s:/x", Target: root})
 		_ = h.HostPaths.Make(hal.Call{}, "/mnt/a/b", hal.TypeDirectory)
 		w.InstallFlex("example.com/fs", "polite")

@@ -89,6 +89,10 @@ const (
 	EffectMapMade
 	// EffectMapRemoved: it is there no more.
 	EffectMapRemoved
+	// EffectHeld: the disk at Path is held as Text. Volume is its WWID, its serial number, or its path.
+	EffectHeld
+	// EffectLetGo: it is held no more.
+	EffectLetGo
 )
 
 var effectNames = [...]string{
@@ -98,7 +102,7 @@ var effectNames = [...]string{
 	"driver up",
 	"driver down", "refused", "disk failed", "asked", "freed", "measured",
 	"formatted", "checked", "given", "driven", "limited", "logged in", "logged out",
-	"disk found", "disk removed", "map made", "map removed",
+	"disk found", "disk removed", "map made", "map removed", "held", "let go",
 }
 
 // IsQuestion reports whether an effect of the agent's is that it has asked something, and nothing has changed.

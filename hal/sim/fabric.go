@@ -20,13 +20,20 @@ type fabric struct {
 	records   []hal.ISCSILogin // of open-iscsi; on the disk of the node
 	scsiDisks []*blockDevice   // that the kernel has
 	lastID    uint32           // of a session in this boot
+	holds     []*holder
+	raws      []*Raw       // that containers have open
+	fcHosts   []hal.FCHost // the Fibre Channel ports of the node
+	fcPorts   []*fcPort    // of others, as the kernel knows them
 	mapper
 }
 
-// target is an iSCSI target.
+// target is an iSCSI target, or a Fibre Channel port of an array.
 type target struct {
 	name    string
 	portals []*portal
+	isFC    bool
+	isLost  bool              // of Fibre Channel: it is not on the fabric now
+	downs   uint64            // counted, as each may end by itself
 	luns    []lun             // sorted by number
 	chap    map[string]string // what it wants to hear, by the names of [hal.ISCSILogin]; nil for none
 	// admits are the initiators that it lets in, and what it wants to hear of each; nil for all, and chap.
@@ -93,7 +100,7 @@ func (w *World) MapLUN(name string, number uint64, wwid string) {
 		t.luns = slices.Insert(t.luns, i, lun{number, to})
 	}
 	for _, b := range w.scsiDisks {
-		if b.scsi.session.target == t && b.scsi.lun == number {
+		if b.scsi.way.target == t && b.scsi.lun == number {
 			b.scsi.reads(b, to)
 		}
 	}
@@ -203,11 +210,15 @@ func (w *World) RestorePortals() {
 	}
 }
 
-// IsPortalAway reports whether a portal answers nobody, or a session at it has not come back yet.
+// IsPortalAway reports whether a portal answers nobody, or a session at it has not come back yet. That of a Fibre
+// Channel port is its name, and it is away as [World.IsFCAway] has it.
 func (w *World) IsPortalAway(address string) bool {
+	if t := w.targetNamed(address); t != nil && t.isFC {
+		return w.IsFCAway(wwpnOf(address))
+	}
 	p := w.portalAt(address)
 	return p.server.isSilent ||
-		slices.ContainsFunc(w.sessions, func(s *session) bool { return s.portal == p && !s.IsUp() })
+		slices.ContainsFunc(w.sessions, func(s *session) bool { return s.portal == p && s.state != loggedIn })
 }
 
 // IsSANAway is IsPortalAway of any.
@@ -271,13 +282,17 @@ func (w *World) hashFabric(h uint64) uint64 {
 		}
 	}
 	for _, s := range w.sessions {
-		h = fold(h ^ hashString(s.Target+" "+s.Portal+" "+s.Interface+" "+s.State) ^ uint64(s.ID))
+		h = fold(h ^ hashString(s.Target+" "+s.Portal+" "+s.Interface+" "+s.state) ^ uint64(s.ID))
 	}
 	for _, b := range w.scsiDisks {
 		h = fold(h ^ hashString(b.path+" "+b.scsi.wwid) ^ b.sequence)
 	}
+	h = w.hashFC(h)
 	for _, l := range w.records {
 		h = fold(h ^ hashString(l.Target+" "+l.Portal+" "+l.Interface))
+	}
+	for _, o := range w.holds {
+		h = fold(h ^ hashString(o.name+" "+o.path) ^ o.of.sequence)
 	}
 	return w.hashMaps(h)
 }

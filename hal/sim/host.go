@@ -25,6 +25,7 @@ func (w *World) hostOf(inc *incarnation) hal.Host {
 		Blocks:    hostBlocks{h},
 		ISCSI:     hostISCSI{h},
 		SCSI:      hostSCSI{h},
+		FC:        hostFC{h},
 		Multipath: hostMultipath{h},
 		Children:  hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
 		CSIIdentity: hostIdentity{h},

@@ -16,14 +16,11 @@ import (
 // session is one session that the kernel has.
 type session struct {
 	hal.ISCSISession
-	target *target
+	way
 	portal *portal
-	server *share // silent while what is asked of its disks waits
-	since  uint64 // counts the changes of its state
-	gone   bool
 }
 
-// The states of a session.
+// The states of a session, and of any other way to disks.
 const (
 	loggedIn = "LOGGED_IN"
 	failed   = "FAILED"
@@ -69,7 +66,9 @@ func (h hostISCSI) Records(c hal.Call) ([]hal.ISCSIRecord, error) {
 func (w *World) ISCSISessions() []hal.ISCSISession {
 	var all []hal.ISCSISession
 	for _, s := range w.sessions {
-		all = append(all, s.ISCSISession)
+		is := s.ISCSISession
+		is.State = s.state
+		all = append(all, is)
 	}
 	return all
 }
@@ -181,11 +180,12 @@ func (w *World) login(by actor, l hal.ISCSILogin) syscall.Errno {
 	}
 	w.writeRecord(l)
 	w.lastID++
-	s := &session{target: t, portal: p}
+	s := &session{portal: p, way: way{
+		target: t, server: &share{name: "session of " + l.Target}, at: hal.SCSIAddress{Host: w.freeHost()}, state: loggedIn,
+	}}
 	s.ISCSISession = hal.ISCSISession{
-		ISCSIRecord: l.ISCSIRecord, ID: w.lastID, Initiator: initiatorOf(l), Host: w.freeHost(), State: loggedIn,
+		ISCSIRecord: l.ISCSIRecord, ID: w.lastID, Initiator: initiatorOf(l), Host: s.at.Host,
 	}
-	s.server = &share{name: "session of " + l.Target}
 	w.sessions = append(w.sessions, s)
 	w.tell(by, Effect{Kind: EffectLoggedIn, Path: l.Portal, Volume: l.Target, Text: l.Interface, Outcome: hal.Done})
 	w.losesPortal(s)
@@ -208,7 +208,9 @@ func (w *World) losesPortal(s *session) {
 // freeHost is the number that the kernel gives to the next host: the lowest that is free.
 func (w *World) freeHost() uint32 {
 	for n := uint32(2); ; n++ {
-		if !slices.ContainsFunc(w.sessions, func(s *session) bool { return s.Host == n }) {
+		isTaken := slices.ContainsFunc(w.fcHosts, func(is hal.FCHost) bool { return is.Host == n }) ||
+			slices.ContainsFunc(w.sessions, func(s *session) bool { return s.Host == n })
+		if !isTaken {
 			return n
 		}
 	}
@@ -216,49 +218,20 @@ func (w *World) freeHost() uint32 {
 
 // fails: the portal of a session is gone.
 func (w *World) fails(s *session) {
-	if s.State != loggedIn {
+	if s.state != loggedIn {
 		return
 	}
-	s.State = failed
-	s.since++
+	w.waits(&s.way)
 	nth := s.since
-	w.silence(s.server, 0)
-	w.pathsChange()
 	most := replacement
-	if slices.ContainsFunc(w.disksOf(s), func(b *blockDevice) bool { return w.mapWith(b) != nil }) {
+	if slices.ContainsFunc(w.disksOf(&s.way), func(b *blockDevice) bool { return w.mapWith(b) != nil }) {
 		most = pathReplacement
 	}
 	w.sched.at(w.sched.now.Add(most), hashString(s.server.name), nil, func() {
 		if s.since == nth && !s.gone {
-			w.givesUp(s)
+			w.givesUp(&s.way)
 		}
 	})
-}
-
-// givesUp fails what is asked of the disks of a session, for now.
-func (w *World) givesUp(s *session) {
-	s.State = free
-	s.since++
-	w.failsAll(s)
-}
-
-// logsInAgain has a session be up again.
-func (w *World) logsInAgain(s *session) {
-	if s.State != loggedIn {
-		s.State = loggedIn
-		s.since++
-		w.answer(s.server)
-		w.pathsChange()
-	}
-}
-
-// failsAll fails what is asked of the disks of a session.
-func (w *World) failsAll(s *session) {
-	for _, b := range w.disksOf(s) {
-		b.scsi.breaks(AnswersErrors)
-	}
-	w.answer(s.server)
-	w.pathsChange()
 }
 
 // comesBack has a session log in again.
@@ -268,13 +241,13 @@ func (w *World) comesBack(s *session) {
 		func() {
 			l := slices.IndexFunc(w.records, func(r hal.ISCSILogin) bool { return r.ISCSIRecord == s.ISCSIRecord })
 			isLet := l < 0 || s.target.lets(w.records[l])
-			if s.gone || s.State == loggedIn || s.portal.server.isSilent || !isLet {
+			if s.gone || s.state == loggedIn || s.portal.server.isSilent || !isLet {
 				return
 			}
-			if s.since != nth && s.State != free {
+			if s.since != nth && s.state != free {
 				return
 			}
-			w.logsInAgain(s)
+			w.isUpAgain(&s.way)
 		})
 }
 
@@ -302,7 +275,7 @@ func (w *World) logout(by actor, r hal.ISCSIRecord, id uint32, part bool) syscal
 		switch {
 		case s.ISCSIRecord != r:
 			return syscall.ESTALE
-		case slices.ContainsFunc(w.disksOf(s), w.isUsed):
+		case slices.ContainsFunc(w.disksOf(&s.way), w.isUsed):
 			return syscall.EBUSY
 		}
 		w.endSession(by, s)
@@ -315,7 +288,7 @@ func (w *World) logout(by actor, r hal.ISCSIRecord, id uint32, part bool) syscal
 
 // endSession ends a session, and with it the disks that it has.
 func (w *World) endSession(by actor, s *session) {
-	for _, b := range w.disksOf(s) {
+	for _, b := range w.disksOf(&s.way) {
 		w.unplug(by, b)
 	}
 	s.gone = true
@@ -365,4 +338,5 @@ func (w *World) bootsInitiator() {
 	}
 	w.sessions, w.scsiDisks, w.lastID = nil, nil, 0
 	w.bootsMultipath()
+	w.bootsFC()
 }

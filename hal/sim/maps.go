@@ -149,10 +149,10 @@ func (m *pathMap) breaks(how DiskFailure) {
 
 // isDead: what is asked of the path fails. isBlocked: it waits.
 func (p *path) isDead() bool {
-	return p.disk == nil || p.disk.scsi.isGone || p.disk.scsi.session.gone || p.disk.scsi.session.State == free
+	return p.disk == nil || p.disk.scsi.isGone || p.disk.scsi.way.gone || p.disk.scsi.way.state == free
 }
 
-func (p *path) isBlocked() bool { return p.disk != nil && p.disk.scsi.session.State == failed }
+func (p *path) isBlocked() bool { return p.disk != nil && p.disk.scsi.way.state == failed }
 
 // answers is what becomes of who reads or writes the map now.
 func (m *pathMap) answers(w *World) syscall.Errno {

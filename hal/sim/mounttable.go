@@ -226,7 +226,7 @@ func (m *mount) show() hal.Mount {
 	if m.parent != nil {
 		h.Parent = m.parent.id
 	}
-	return h
+	return h.AsNode()
 }
 
 // showRoot is the path of the mount's root in its superblock.

@@ -94,7 +94,7 @@ func (w *World) takesPaths(by actor, wwid string) (isThere bool) {
 	i := slices.IndexFunc(w.maps, func(m *blockDevice) bool { return m.multi.wwid == wwid })
 	isPath := func(d *blockDevice) bool { return d.scsi.wwid == wwid && !w.isUsed(d) }
 	if i < 0 && slices.ContainsFunc(w.scsiDisks, func(d *blockDevice) bool {
-		return isPath(d) && d.scsi.session.State == free
+		return isPath(d) && d.scsi.way.state == free
 	}) {
 		return false
 	}

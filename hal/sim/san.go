@@ -66,10 +66,10 @@ func (w *World) SetPortal(n int, how string) {
 		for _, s := range w.sessions {
 			switch {
 			case s.portal != p:
-			case how == "dead" && s.State == failed:
-				w.givesUp(s)
+			case how == "dead" && s.state == failed:
+				w.givesUp(&s.way)
 			case how == "up":
-				w.logsInAgain(s)
+				w.isUpAgain(&s.way)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,9 +14,19 @@ import (
 // so what was sdb a moment ago may be another disk. What the kernel learnt of a disk when it found it stays, whatever
 // the array has under its number by now.
 
+// way is what leads to the disks of a target: an iSCSI session, or a Fibre Channel port that the kernel knows.
+type way struct {
+	target *target
+	at     hal.SCSIAddress // of its first disk
+	server *share          // silent while what is asked of its disks waits
+	state  string
+	since  uint64 // counts the changes of its state
+	gone   bool
+}
+
 // scsiDisk is what a disk of an array is to the kernel.
 type scsiDisk struct {
-	session *session
+	way     *way
 	lun     uint64
 	wwid    string      // as it said of itself when it was found
 	conn    *connection // of all mounts of it
@@ -37,6 +48,7 @@ type hostSCSI struct{ *host }
 
 var (
 	callDisks      = newCallSite("scsi.disks", hal.ClassSyscall, false)
+	callNamed      = newCallSite("scsi.named", hal.ClassSyscall, false)
 	callScan       = newCallSite("scsi.scan", hal.ClassHelper, true)
 	callRemoveDisk = newCallSite("scsi.remove", hal.ClassHelper, true)
 )
@@ -48,23 +60,46 @@ func (h hostSCSI) Disks(c hal.Call, host uint32) ([]hal.SCSIDisk, error) {
 		return nil, k.done(errno)
 	}
 	var all []hal.SCSIDisk
-	for _, b := range h.w.scsiDisks {
-		if b.scsi.session.Host == host {
-			all = append(all, b.show())
+	for _, d := range h.w.disks() {
+		if d.Address.Host == host {
+			all = append(all, d)
 		}
 	}
-	slices.SortFunc(all, func(a, b hal.SCSIDisk) int { return int(a.Address.LUN) - int(b.Address.LUN) })
 	return all, k.done(0)
+}
+
+func (h hostSCSI) Named(c hal.Call, wwid string) ([]hal.SCSIDisk, error) {
+	k := h.enter(callNamed, wwid, c, &h.w.menus.read)
+	errno, ok := k.acts()
+	if !ok {
+		return nil, k.done(errno)
+	}
+	all := slices.DeleteFunc(h.w.disks(), func(d hal.SCSIDisk) bool { return d.WWID != wwid || wwid == "" })
+	return all, k.done(0)
+}
+
+// disks are those of arrays that the kernel has, by their addresses.
+func (w *World) disks() []hal.SCSIDisk {
+	var all []hal.SCSIDisk
+	for _, b := range w.scsiDisks {
+		all = append(all, b.show())
+	}
+	slices.SortFunc(all, func(a, b hal.SCSIDisk) int {
+		return cmp.Or(cmp.Compare(a.Address.Host, b.Address.Host), cmp.Compare(a.Address.Target, b.Address.Target),
+			cmp.Compare(a.Address.LUN, b.Address.LUN))
+	})
+	return all
 }
 
 // show is what sysfs has of a disk.
 func (b *blockDevice) show() hal.SCSIDisk {
 	d := hal.SCSIDisk{
-		Address: hal.SCSIAddress{Host: b.scsi.session.Host, LUN: b.scsi.lun},
+		Address: b.scsi.way.at,
 		Name:    strings.TrimPrefix(b.path, "/dev/"), Device: b.device, Sequence: b.sequence, State: "running",
 		WWID: b.scsi.wwid,
 	}
-	switch b.scsi.session.State {
+	d.Address.LUN = b.scsi.lun
+	switch b.scsi.way.state {
 	case failed:
 		d.State = "blocked"
 	case free:
@@ -87,53 +122,113 @@ func (h hostSCSI) Scan(c hal.Call, a hal.SCSIAddress) error {
 	return k.done(errno)
 }
 
-// scan has the kernel ask for one disk of a session.
+// scan has the kernel ask for one disk.
 func (w *World) scan(by actor, a hal.SCSIAddress) syscall.Errno {
-	i := slices.IndexFunc(w.sessions, func(s *session) bool { return s.Host == a.Host })
-	if i < 0 {
+	first := a
+	first.LUN = 0
+	to, isHost := w.wayAt(first)
+	switch {
+	case !isHost:
 		return syscall.ENODEV
-	}
-	s := w.sessions[i]
-	if s.State == failed {
-		w.hungAt = s.server
+	case to == nil:
+		return 0 // nobody is there
+	case to.state == failed && !to.target.isFC:
+		w.hungAt = to.server
 		return hangs
-	}
-	if s.State != loggedIn || a.Channel != 0 || a.Target != 0 {
+	case to.state != loggedIn:
 		return 0 // nothing is found
 	}
-	if !w.happens(DiskLate, siteFound, s.Target) {
-		w.finds(by, s, a.LUN)
-		return 0
+	w.findsSoon(by, to, a.LUN)
+	if to.target.isFC {
+		w.losesFCPort(to.target)
 	}
-	w.sched.at(w.sched.now.Add(w.time(siteFound, s.Target+" appears", 0, foundMost)),
-		siteFound.hash^hashString(s.Target)^a.LUN, nil, func() { w.finds(actor{}, s, a.LUN) })
 	return 0
 }
 
+// wayAt is the way to the disks at an address; isHost says that the kernel has a host of that number.
+func (w *World) wayAt(a hal.SCSIAddress) (to *way, isHost bool) {
+	for _, s := range w.sessions {
+		isHost = isHost || s.at.Host == a.Host
+		if s.at == a {
+			return &s.way, true
+		}
+	}
+	for _, p := range w.fcPorts {
+		if p.at == a {
+			return &p.way, true
+		}
+	}
+	return nil, isHost || slices.ContainsFunc(w.fcHosts, func(is hal.FCHost) bool { return is.Host == a.Host })
+}
+
+// findsSoon has the kernel find a disk, now or later.
+func (w *World) findsSoon(by actor, to *way, lun uint64) {
+	if !w.happens(DiskLate, siteFound, to.target.name) {
+		w.finds(by, to, lun)
+		return
+	}
+	since := to.since
+	w.sched.at(w.sched.now.Add(w.time(siteFound, to.target.name+" appears", 0, foundMost)),
+		siteFound.hash^hashString(to.target.name)^lun, nil, func() {
+			if to.since == since || !to.target.isFC {
+				w.finds(actor{}, to, lun)
+			}
+		})
+}
+
 // finds has the kernel find a disk, if it does not know it.
-func (w *World) finds(by actor, s *session, lun uint64) {
-	m := s.target.disk(lun)
-	isKnown := slices.ContainsFunc(w.disksOf(s), func(b *blockDevice) bool { return b.scsi.lun == lun })
-	if s.gone || s.State != loggedIn || m == nil || isKnown {
+func (w *World) finds(by actor, to *way, lun uint64) {
+	m := to.target.disk(lun)
+	isKnown := slices.ContainsFunc(w.disksOf(to), func(b *blockDevice) bool { return b.scsi.lun == lun })
+	if to.gone || to.state != loggedIn || m == nil || isKnown {
 		return
 	}
 	n := uint32(1) // 0 is the disk of the node
-	for slices.ContainsFunc(w.scsiDisks, func(b *blockDevice) bool { return b.device.Minor == perDisk*n }) {
+	for w.keepsNumber(perDisk * n) {
 		n++
 	}
 	b := &blockDevice{medium: m, path: "/dev/sd" + string(rune('a'+n)), size: m.size}
-	b.scsi = &scsiDisk{session: s, lun: lun, wwid: m.serial}
+	b.scsi = &scsiDisk{way: to, lun: lun, wwid: m.serial}
 	w.scsiDisks = append(w.scsiDisks, b)
 	w.plugBlock(b, hal.Device{Major: scsiMajor, Minor: perDisk * n})
-	b.scsi.conn = &connection{dev: b.device, isDisk: true, share: s.server}
-	w.tell(by, Effect{Kind: EffectDiskFound, Path: b.path, Volume: m.serial, Text: s.Target, Outcome: hal.Done})
+	b.scsi.conn = &connection{dev: b.device, isDisk: true, share: to.server}
+	w.tell(by, Effect{Kind: EffectDiskFound, Path: b.path, Volume: m.serial, Text: to.target.name, Outcome: hal.Done})
 	w.seesDisk(by, b)
 }
 
-func (w *World) disksOf(s *session) []*blockDevice {
+// waits has what is asked of the disks of a way wait.
+func (w *World) waits(to *way) {
+	to.state = failed
+	to.since++
+	w.silence(to.server, 0)
+	w.pathsChange()
+}
+
+// givesUp fails what is asked of the disks of a way, for now.
+func (w *World) givesUp(to *way) {
+	to.state = free
+	to.since++
+	for _, b := range w.disksOf(to) {
+		b.scsi.breaks(AnswersErrors)
+	}
+	w.answer(to.server)
+	w.pathsChange()
+}
+
+// isUpAgain has a way be up again.
+func (w *World) isUpAgain(to *way) {
+	if to.state != loggedIn {
+		to.state = loggedIn
+		to.since++
+		w.answer(to.server)
+		w.pathsChange()
+	}
+}
+
+func (w *World) disksOf(to *way) []*blockDevice {
 	var all []*blockDevice
 	for _, b := range w.scsiDisks {
-		if b.scsi.session == s {
+		if b.scsi.way == to {
 			all = append(all, b)
 		}
 	}
@@ -143,7 +238,7 @@ func (w *World) disksOf(s *session) []*blockDevice {
 // isUsed: somebody has the disk mounted, or holds it.
 func (w *World) isUsed(b *blockDevice) bool {
 	if b.multi != nil {
-		return w.isMounted(b) || b.multi.claimed
+		return w.isMounted(b) || b.multi.claimed || len(w.heldAs(b)) > 0 || w.isOpen(b)
 	}
 	return w.isMounted(b) || b.scsi.claimed || b.holds == HeldByDevice || w.mapWith(b) != nil
 }
@@ -151,12 +246,12 @@ func (w *World) isUsed(b *blockDevice) bool {
 // answers is what becomes of who reads or writes the disk now.
 func (d *scsiDisk) answers(w *World) syscall.Errno {
 	switch {
-	case d.session.State == free: // the disk can't be opened
+	case d.way.state == free: // the disk can't be opened
 		return syscall.ENXIO
-	case d.session.gone, d.isGone:
+	case d.way.gone, d.isGone:
 		return syscall.EIO
-	case d.session.State == failed:
-		w.hungAt = d.session.server
+	case d.way.state == failed:
+		w.hungAt = d.way.server
 		return hangs
 	}
 	return 0
@@ -185,7 +280,7 @@ func (b *blockDevice) mountedAs(w *World, fsType string) {
 		return
 	case w.mounts.has(of):
 	case b.scsi != nil:
-		of = &connection{dev: b.device, isDisk: true, share: b.scsi.session.server}
+		of = &connection{dev: b.device, isDisk: true, share: b.scsi.way.server}
 		b.scsi.conn = of
 	default:
 		of = &connection{dev: b.device, isDisk: true, share: b.multi.server}

@@ -78,7 +78,7 @@ func Sites() []Site {
 		callHealth, callStorage, callControllerCaps)
 	add(read, callConnect, callSecret, callConfigMap, callBundle, callPod, callToken)
 	add(read, callTable, callAt, callWithin, callLiving, callRead, callReadAt,
-		callReadlink, callSessions, callRecords, callDisks, callMaps)
+		callReadlink, callSessions, callRecords, callDisks, callNamed, callFCHosts, callFCPorts, callHolds, callMaps)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached, callIdentify, callQuota)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
@@ -92,8 +92,8 @@ func Sites() []Site {
 	add(named("write of the log", &m.log), callLog)
 	add(helper, callFind, callMake, callUnpack, callClone, callUsage, callCount, callProbeDevice, callFormat, callCheck,
 		callFlexInit,
-		callFlexMount, callFlexUnmount, callLogin, callLogout, callScan, callRemoveDisk, callAssemble, callRemoveMap,
-		callResize, callFailQueued)
+		callFlexMount, callFlexUnmount, callLogin, callLogout, callScan, callRemoveDisk, callHold, callRelease,
+		callAssemble, callRemoveMap, callResize, callFailQueued)
 	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
 	}
@@ -143,6 +143,7 @@ func eventSites() []eventSite {
 		{siteDamaged, []Fault{DiskDamaged}},
 		{siteWorn, []Fault{DiskDamaged}},
 		{sitePortal, []Fault{PortalDown}},
+		{siteFCPort, []Fault{PortalDown}},
 		{siteFound, []Fault{DiskLate}},
 		{siteDaemon, []Fault{ChildLives}},
 		{siteMap, []Fault{MapLate}},

@@ -20,8 +20,8 @@ type Site struct {
 type Around func(s Site, c hal.Call, do func() error) error
 
 // Host returns h with around put around each call of Mounts, Tree, Files, HostPaths, Images, Flex, Repositories,
-// Quotas, Blocks, ISCSI, SCSI, Multipath, Children, Registration, Drivers, the CSI services, the reads of Cluster, and
-// Tokens. Runtime and Watches, which act on nothing, stay.
+// Quotas, Blocks, ISCSI, SCSI, FC, Multipath, Children, Registration, Drivers, the CSI services, the reads of Cluster,
+// and Tokens. Runtime and Watches, which act on nothing, stay.
 func Host(h hal.Host, around Around) hal.Host {
 	h.Mounts = mounts{h.Mounts, around}
 	h.Tree = tree{h.Tree, around}
@@ -35,6 +35,7 @@ func Host(h hal.Host, around Around) hal.Host {
 	h.ISCSI = iscsi{h.ISCSI, around}
 	h.SCSI = scsi{h.SCSI, around}
 	h.Multipath = multipath{h.Multipath, around}
+	h.FC = fc{h.FC, around}
 	h.Children = children{h.Children, around}
 	h.Registration = registration{h.Registration, around}
 	h.Drivers = drivers{h.Drivers, around}

@@ -50,6 +50,33 @@ func (w blocks) Check(
 	})
 }
 
+func (w blocks) Hold(
+	c hal.Call, d hal.DeviceHold,
+) error {
+	at := Site{"hold", d.Path, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Blocks.Hold(c, d)
+	})
+}
+
+func (w blocks) Holds(
+	c hal.Call,
+) ([]hal.HeldDevice, error) {
+	at := Site{"holds", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.HeldDevice, error) {
+		return w.Blocks.Holds(c)
+	})
+}
+
+func (w blocks) Release(
+	c hal.Call, d hal.HeldDevice,
+) error {
+	at := Site{"release", d.Device, hal.ClassHelper, true}
+	return w.around(at, c, func() error {
+		return w.Blocks.Release(c, d)
+	})
+}
+
 type controller struct {
 	hal.CSIController
 	around Around
@@ -284,6 +311,29 @@ func (w drivers) Connect(
 	at := Site{"connect", hal.DriverOf(name), hal.ClassRPC, false}
 	return get(w.around, at, c, func() (hal.Peer, error) {
 		return w.Drivers.Connect(c, name, endpoint, events)
+	})
+}
+
+type fc struct {
+	hal.FC
+	around Around
+}
+
+func (w fc) Hosts(
+	c hal.Call,
+) ([]hal.FCHost, error) {
+	at := Site{"fc hosts", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.FCHost, error) {
+		return w.FC.Hosts(c)
+	})
+}
+
+func (w fc) RemotePorts(
+	c hal.Call,
+) ([]hal.FCRemotePort, error) {
+	at := Site{"fc ports", "", hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.FCRemotePort, error) {
+		return w.FC.RemotePorts(c)
 	})
 }
 
@@ -672,6 +722,15 @@ func (w scsi) Disks(
 	at := Site{"scsi disks", hal.SCSIAddress{Host: host}.String(), hal.ClassSyscall, false}
 	return get(w.around, at, c, func() ([]hal.SCSIDisk, error) {
 		return w.SCSI.Disks(c, host)
+	})
+}
+
+func (w scsi) Named(
+	c hal.Call, wwid string,
+) ([]hal.SCSIDisk, error) {
+	at := Site{"scsi named", wwid, hal.ClassSyscall, false}
+	return get(w.around, at, c, func() ([]hal.SCSIDisk, error) {
+		return w.SCSI.Named(c, wwid)
 	})
 }
 

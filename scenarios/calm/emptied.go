@@ -90,6 +90,9 @@ func Leftover(r *world.Run) string {
 	for _, wwid := range r.W.WWIDs() {
 		return "the name of the disk " + wwid + " with multipathd"
 	}
+	for _, d := range r.W.HeldDevices() {
+		return "the hold " + d.Name + " of device " + d.Device
+	}
 	for _, l := range r.W.ISCSIRecords() {
 		return "the record of a session with " + l.Target
 	}

@@ -107,20 +107,7 @@ var Reasons = map[Item]string{
 	{"site", "csi.plugin-capabilities"}:     "the engine asks for the node's capabilities only",
 	{"site", "csi.probe"}: "the engine asks a driver for its name and its node, which proves as " +
 		"much as a probe",
-	{"site", "multipath.maps"}:     noMaps,
-	{"site", "multipath.assemble"}: noMaps,
-	{"site", "multipath.remove"}:   noMaps,
-	{"site", "multipath.resize"}:   noMaps,
-	{"site", "multipath.fail"}:     noMaps,
-	{"site", "multipath.late"}:     noMaps,
-	{"site", "multipath.remade"}:   noMaps,
-	{"site", "multipath.daemon"}:   noMaps,
-	{"fault", "map late"}:          noMaps,
-	{"fault", "map remade"}:        noMaps,
-	{"fault", "multipathd down"}:   noMaps,
 }
-
-const noMaps = "the engine makes no use of maps of paths yet"
 
 // reasonFor returns why an item is never reached, "" if it should be.
 func reasonFor(i Item) string {

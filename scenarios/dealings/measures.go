@@ -112,7 +112,8 @@ func SaysHowFull(r *world.Run, s engine.Status, answers func(driver string) bool
 			} else {
 				driver = ""
 			}
-			if !answers(driver) || want == 0 || strings.HasPrefix(string(v.Keys[0]), "emptydir/") {
+			isUnmeasured := strings.HasPrefix(string(v.Keys[0]), "emptydir/") || world.IsRawOfDisk(v.Keys[0])
+			if !answers(driver) || want == 0 || isUnmeasured {
 				continue
 			}
 			r.Judges("L18")

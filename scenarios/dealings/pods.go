@@ -84,6 +84,7 @@ func Ready(r *world.Run, p *world.Pod, asked world.Question) {
 			losesInline(r, dataID(p, &p.Uses[i]))
 		}
 	}
+	r.StartsRaw(p)
 	StartWriting(r, p)
 	if !p.IsPinned {
 		return

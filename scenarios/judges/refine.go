@@ -237,6 +237,9 @@ func differsAt(r *world.Run, b *core.Belief) string {
 	if m == nil || m.Differs == nil {
 		return ""
 	}
+	if b.Kind == m.RawKind {
+		return world.RawDiffers(r.W, b.Path)
+	}
 	return m.Differs(r.W, b.Path, strings.HasPrefix(b.Fingerprint, "mount "))
 }
 

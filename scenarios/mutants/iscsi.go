@@ -3,11 +3,11 @@ package mutants
 // iscsis is engines that serve iSCSI volumes wrong.
 var iscsis = []Mutant{
 	{
-		"a disk is what a target has under a number", "S2, S28, laws 8.6", "engine/plugin/iscsi.lookAt",
+		"a disk is what a target has under a number", "S2, S28, laws 8.6", "engine/plugin/disk.LookAt",
 		`case had != "" && had != b.Says:`, `case had != "" && had == b.Says+"?":`,
 	},
 	{
-		"what the kernel found once is what a disk is", "S2, laws 8.7", "engine/plugin/iscsi.lookAt",
+		"what the kernel found once is what a disk is", "S2, laws 8.7", "engine/plugin/disk.LookAt",
 		"case b.Says != d.WWID:", `case b.Says == d.WWID+"?":`,
 	},
 	{
@@ -62,7 +62,15 @@ var iscsis = []Mutant{
 		"FactOf(k.facts, FactUnique) == value", "false",
 	},
 	{
+		"the mount of a disk goes before that of the pod", "L1, L2", "engine/plugin/disk.Shown.Stand",
+		"binds[i].Below = []hal.Key{m.Key}", "_ = m.Key",
+	},
+	{
 		"a login without credentials", "L2, K:G78", "engine/plugin/iscsi.credentials",
 		`ref == "" {`, `ref != "?" {`,
+	},
+	{
+		"nobody looks at the session of a volume that is up", "L18", "engine/plugin/iscsi.health",
+		`number == "" {`, `number != "" {`,
 	},
 }

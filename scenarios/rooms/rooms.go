@@ -5,6 +5,7 @@ package rooms
 import (
 	"github.com/volnode/volnode/scenarios/rooms/csi"
 	"github.com/volnode/volnode/scenarios/rooms/emptydir"
+	"github.com/volnode/volnode/scenarios/rooms/fc"
 	"github.com/volnode/volnode/scenarios/rooms/flex"
 	"github.com/volnode/volnode/scenarios/rooms/gitrepo"
 	"github.com/volnode/volnode/scenarios/rooms/hostpath"
@@ -19,7 +20,8 @@ import (
 func init() {
 	world.Rooms = append(
 		[]*world.Room{
-			csi.Room(), emptydir.Room(), gitrepo.Room(), hostpath.Room(), image.Room(), iscsi.Room(), local.Room(), nfs.Room(),
+			csi.Room(), emptydir.Room(), fc.Room(), gitrepo.Room(), hostpath.Room(), image.Room(), iscsi.Room(), local.Room(),
+			nfs.Room(),
 		},
 		projected.Rooms()...)
 	world.Rooms = append(world.Rooms, flex.Room())

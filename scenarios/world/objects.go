@@ -275,9 +275,10 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 	c := &p.Spec.Containers[0]
 	p.Spec.Volumes, c.VolumeMounts = make([]corev1.Volume, 0, most), make([]corev1.VolumeMount, 0, most)
 	uses := make([]Use, 0, most)
-	add := func(name string, src corev1.VolumeSource) {
+	add := func(name string, src corev1.VolumeSource, pv *corev1.PersistentVolume) {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: src})
-		if pvc := src.PersistentVolumeClaim; pvc != nil && pvc.ClaimName == fmt.Sprintf("claim-%d", cases.RawVolume) {
+		pvc := src.PersistentVolumeClaim
+		if isBlock(pv) || pvc != nil && pvc.ClaimName == fmt.Sprintf("claim-%d", cases.RawVolume) {
 			c.VolumeDevices = append(c.VolumeDevices, corev1.VolumeDevice{Name: name, DevicePath: "/dev/" + name})
 			return
 		}
@@ -296,7 +297,7 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 		name := fmt.Sprintf("data-%d", i)
 		add(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
 			ClaimName: fmt.Sprintf("claim-%d", i), ReadOnly: s.ReadOnly && len(uses) == 0,
-		}})
+		}}, nil)
 		path := PublishedAt(uid, fmt.Sprintf("pv-%d", i))
 		if i == cases.RawVolume {
 			path = plugin.BlockPublishPlace(lang.RootDir, uid, fmt.Sprintf("pv-%d", i)).Path
@@ -308,14 +309,14 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 	}
 	if s.Inline {
 		src := s.inlineSource()
-		add(inline, corev1.VolumeSource{CSI: src})
+		add(inline, corev1.VolumeSource{CSI: src}, nil)
 		uses = append(uses, Use{
 			Name: inline, Spec: inline, Path: PublishedAt(uid, inline), Driver: src.Driver,
 			Volume: InlineHandle(uid, inline), Ephemeral: true,
 		})
 	}
 	addOf := func(name string, src corev1.VolumeSource, pv *corev1.PersistentVolume) {
-		add(name, src)
+		add(name, src, pv)
 		uses = append(uses, UseOf(uid, &p.Spec.Volumes[len(p.Spec.Volumes)-1], pv))
 	}
 	for i, m := range Rooms {
@@ -330,6 +331,11 @@ func PodOfHunts(s Shape) (*corev1.Pod, []Use) {
 		}
 	}
 	return p, uses
+}
+
+// isBlock reports whether a volume is a raw device.
+func isBlock(pv *corev1.PersistentVolume) bool {
+	return pv != nil && pv.Spec.VolumeMode != nil && *pv.Spec.VolumeMode == corev1.PersistentVolumeBlock
 }
 
 // podObject is the pod of a shape, without volumes.
@@ -367,7 +373,7 @@ func UseOf(uid string, spec *corev1.Volume, pv *corev1.PersistentVolume) Use {
 	} else {
 		pv = lang.AsCSI(pv)
 	}
-	u, _ := Claimed{UID: uid, Spec: spec, PV: pv}.use()
+	u, _ := Claimed{UID: uid, Spec: spec, PV: pv, IsBlock: isBlock(pv)}.use()
 	return u
 }
 

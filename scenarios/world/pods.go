@@ -270,6 +270,9 @@ func (r *Run) Lacks(u Use) string {
 	if _, there := r.W.Exists(u.Path); !there {
 		return "there is no " + u.Path
 	}
+	if u.Raw && u.Room != nil && u.Room.RawKind != "" {
+		return RawDiffers(r.W, u.Path)
+	}
 	if u.Room != nil && u.Room.Differs != nil {
 		return u.Room.Differs(r.W, u.Path, u.Memory)
 	}

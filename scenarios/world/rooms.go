@@ -37,6 +37,9 @@ type Room struct {
 	// Path is where the containers of a pod find a volume, in a place that is the pod's own; "" if nothing can be there.
 	// nil if volumes of the source have no such place.
 	Path func(uid, volume string) string
+	// RawPath is Path of a raw block volume, whose rung in the pod is of RawKind; nil if there are none.
+	RawPath func(uid, volume string) string
+	RawKind core.Kind
 	// Mode is that of a volume's directory; 0 if it is as those above.
 	Mode uint32
 	// IsGiven: it is of the group of the pod's files, with the set-group-ID bit.
@@ -101,7 +104,7 @@ func (v *HuntedShape) objects() []any {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: lang.DefaultNamespace, Name: v.PV.Name},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			VolumeName: v.PV.Name, AccessModes: v.PV.Spec.AccessModes,
+			VolumeName: v.PV.Name, AccessModes: v.PV.Spec.AccessModes, VolumeMode: v.PV.Spec.VolumeMode,
 			Resources: corev1.VolumeResourceRequirements{Requests: v.PV.Spec.Capacity},
 		},
 	}}
@@ -219,6 +222,9 @@ func OwnPath(key hal.Key) string {
 	kind, rest, _ := strings.Cut(string(key), "/")
 	if m := RoomOf(core.Kind(kind)); m != nil {
 		uid, volume, _ := strings.Cut(rest, "/")
+		if core.Kind(kind) == m.RawKind {
+			return m.RawPath(uid, volume)
+		}
 		return m.Path(uid, volume)
 	}
 	return ""

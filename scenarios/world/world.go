@@ -80,6 +80,9 @@ type Run struct {
 	Bad       BadEntry               // what is bad on the node in calm for a while
 
 	AllWrite bool                      // containers of all pods write
+	Raw      []*RawUse                 // what containers have of raw disks
+	RawHas   map[string]string         // what they have written last to one, by its name
+	Loosed   map[string]hal.BootID     // the disks that a person has let go of, and when: see SeesRaw
 	Blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file
 	Wiped    map[string]bool           // the inline volumes that are gone under containers, see wipes
 	Foreign  map[hal.MountID]Foreign   // mounts of this boot that somebody else has made

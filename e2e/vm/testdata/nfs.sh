@@ -1,6 +1,10 @@
 # volnode serves NFS volumes of a real server: NFS 3 and 4, one that is missing, one that hangs. Any command that fails
 # ends it.
 set -eux
+cp volnode /usr/bin # /w is slow
+
+# not COMMAND…: it fails. (Behind ! nothing ends the script.)
+not() { ! "$@"; }
 
 mkdir -p /srv/share/home
 mount -t tmpfs share /srv/share
@@ -20,10 +24,10 @@ mount --make-shared "$root"
 chmod 700 "$root" /run/volnode
 
 start() {
-	./volnode run --node-name vm >>/w/volnode.log 2>&1 &
+	volnode run --node-name vm >>/w/volnode.log 2>&1 &
 	agent=$!
 	for try in $(seq 50); do
-		! ./volnode status >/dev/null 2>&1 || return 0
+		! volnode status >/dev/null 2>&1 || return 0
 		sleep 0.2
 	done
 	cat /w/volnode.log
@@ -45,8 +49,8 @@ EOF
 	mv /etc/volnode/manifests/.new "/etc/volnode/manifests/$1.yaml"
 }
 at() { echo "$root/pods/3f0e1d5c-0000-4000-8000-00000000000$1/volumes/kubernetes.io~nfs/$2"; }
-ready() { ./volnode wait "pod/default/$1" --for=ready --timeout="$2"; }
-gone() { ./volnode wait "pod/default/$1" --for=gone --timeout="$2"; }
+ready() { volnode wait "pod/default/$1" --for=ready --timeout="$2"; }
+gone() { volnode wait "pod/default/$1" --for=gone --timeout="$2"; }
 
 cat >/etc/volnode/manifests/home.yaml <<EOF
 apiVersion: v1
@@ -76,14 +80,14 @@ ready read 60s
 echo content >"$(at 1 v)/home/file"
 test "$(cat "$(at 2 home)/home/file")" = content
 test "$(cat "$(at 3 v)/file")" = content
-! touch "$(at 3 v)/other"
+not touch "$(at 3 v)/other"
 grep " $(at 1 v) nfs4 [^ ]*nosuid,nodev" /proc/mounts
 grep " $(at 2 home) nfs [^ ]*nosuid,nodev,noexec.*vers=3" /proc/mounts
 
 # An export that is missing: the status says what the server says.
 pod missing 4 'nfs: {server: 127.0.0.1, path: /missing}'
-! ready missing 10s
-./volnode status | grep 'access denied by server'
+not ready missing 10s
+volnode status | grep 'access denied by server'
 rm /etc/volnode/manifests/missing.yaml
 gone missing 60s
 
@@ -102,13 +106,13 @@ pod fine 5 'emptyDir: {}'
 ready fine 20s
 pod late 6 'nfs: {server: 127.0.0.1, path: /home}'
 rm /etc/volnode/manifests/three.yaml
-! ready late 5s
-./volnode status
+not ready late 5s
+volnode status
 kill "$agent"
 wait "$agent" || true
 start
 ready fine 60s
-./volnode status
+volnode status
 tc qdisc del dev lo root
 ready late 300s
 test "$(cat "$(at 6 v)/file")" = content
@@ -122,8 +126,8 @@ ready next 60s
 test "$(cat "$(at 7 v)/file")" = content
 
 rm /etc/volnode/manifests/[flnr]*.yaml
-./volnode wait all --for=gone --timeout=120s
-! grep /pods/ /proc/mounts
+volnode wait all --for=gone --timeout=120s
+not grep /pods/ /proc/mounts
 test -z "$(ls "$root/pods")"
 test "$(cat /srv/share/home/file)" = content
 kill "$agent"

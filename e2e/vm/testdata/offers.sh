@@ -1,6 +1,9 @@
 # What a host may lack, and tests find in the machine. Any command that fails ends it.
 set -eux
 
+# not COMMAND…: it fails. (Behind ! nothing ends the script.)
+not() { ! "$@"; }
+
 modprobe -a scsi_debug iscsi_tcp iscsi_target_mod tcm_fc fcoe dm_multipath dm_flakey nbd sch_netem veth
 
 mkdir -p /srv/share /mnt/v3 /mnt/v4
@@ -31,6 +34,8 @@ for type in ext4 xfs; do
 	chattr +P "/mnt/$type/dir"
 	setquota -P 7 0 1024 0 0 "/mnt/$type"
 	dd if=/dev/zero of="/mnt/$type/dir/fits" bs=1k count=512
-	! dd if=/dev/zero of="/mnt/$type/dir/large" bs=1k count=1024
+	chmod 777 "/mnt/$type/dir"
+	not setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps=-all \
+		dd if=/dev/zero of="/mnt/$type/dir/large" bs=1k count=1024 # root is held to nothing on an ext4
 	umount "/mnt/$type"
 done

@@ -1,12 +1,16 @@
 # volnode holds emptyDirs to their limits by project quotas of a real filesystem: quotas.sh ext4|xfs. Any command that fails ends it.
 set -eux
+cp volnode /usr/bin # /w is slow
+
+# not COMMAND…: it fails. (Behind ! nothing ends the script.)
+not() { ! "$@"; }
 
 # start [FAULTS]
 start() {
-	VOLNODE_FAULT="${1:-}" ./volnode run --config /etc/volnode/config.yaml >>/w/volnode.log 2>&1 &
+	VOLNODE_FAULT="${1:-}" volnode run --config /etc/volnode/config.yaml >>/w/volnode.log 2>&1 &
 	agent=$!
 	for try in $(seq 100); do
-		! ./volnode status >/dev/null 2>&1 || return 0
+		! volnode status >/dev/null 2>&1 || return 0
 		kill -0 "$agent" 2>/dev/null || return 0 # a fault has killed it
 		sleep 0.1
 	done
@@ -27,8 +31,8 @@ END
 	mv /etc/volnode/manifests/.new "/etc/volnode/manifests/$1.yaml"
 }
 at() { echo "$root/pods/3f0e1d5c-0000-4000-8000-00000000000$1/volumes/kubernetes.io~empty-dir/v"; }
-ready() { ./volnode wait "pod/default/$1" --for=ready --timeout=60s; }
-gone() { ./volnode wait "pod/default/$1" --for=gone --timeout=60s; }
+ready() { volnode wait "pod/default/$1" --for=ready --timeout=60s; }
+gone() { volnode wait "pod/default/$1" --for=gone --timeout=60s; }
 remove() { rm "/etc/volnode/manifests/$1.yaml"; }
 
 # A container of an ordinary user, in a volume: as_user UID-END COMMAND…, fill UID-END FILE KIB
@@ -85,7 +89,7 @@ holds() {
 	test "$(project "$(at 3)")" = 0
 	fill 1 fits 512
 	as_user 1 mkdir below
-	! fill 1 below/large 1024 2>/w/refused
+	not fill 1 below/large 1024 2>/w/refused
 	grep -E 'Disk quota exceeded|No space left on device' /w/refused
 	fill 2 fits 512
 	fill 3 large 4096
@@ -96,7 +100,7 @@ holds() {
 	if test "$1" = ext4; then
 		dd if=/dev/zero of="$(at 1)/root" bs=1k count=2048 conv=fsync
 	else
-		! dd if=/dev/zero of="$(at 1)/root" bs=1k count=2048 conv=fsync
+		not dd if=/dev/zero of="$(at 1)/root" bs=1k count=2048 conv=fsync
 	fi
 	rm -f "$(at 1)/root"
 	# Whoever owns a file may give it to another project, outside a user namespace.
@@ -110,7 +114,7 @@ holds() {
 	test "$(limits)" = "$before"
 	pod other 2 'sizeLimit: 2Mi'
 	soon is_limited "$(project "$(at 2)")" 2048
-	! fill 2 large 2048
+	not fill 2 large 2048
 	pod other 2 'sizeLimit: 1Mi'
 	soon is_limited "$(project "$(at 2)")" 1024
 
@@ -134,7 +138,7 @@ holds() {
 		start
 		ready dies
 		count 3
-		! fill 5 large 1024
+		not fill 5 large 1024
 		remove dies
 		gone dies
 		soon count 2
@@ -186,8 +190,8 @@ holds() {
 	umount "$root"
 	umount "$disk"
 }
-grep_status() { ./volnode status -o json | grep "$1"; }
-grep_pod() { ./volnode status | grep "$1"; }
+grep_status() { volnode status -o json | grep "$1"; }
+grep_pod() { volnode status | grep "$1"; }
 is_limited() { limits | grep -x "$1 $2"; }
 is_dead() { ! kill -0 "$agent" 2>/dev/null || grep -q '^State:.Z' "/proc/$agent/status"; }
 
@@ -220,8 +224,8 @@ for type in tmpfs "$1"; do
 	pod free 3 ''
 	start
 	ready free
-	! ./volnode wait pod/default/web --for=ready --timeout=3s
-	./volnode status | grep 'mount it with the option prjquota'
+	not volnode wait pod/default/web --for=ready --timeout=3s
+	volnode status | grep 'mount it with the option prjquota'
 	remove web
 	remove free
 	gone web

@@ -20,6 +20,7 @@ const (
 	ParamFSType  = "fsType"  // of the filesystem
 	ParamOptions = "options" // of the filesystem, with commas between them; with its flags
 	ParamUUID    = "uuid"    // of the filesystem that is made if there is none
+	ParamHold    = "hold"    // the key of the rung that holds the disk of a raw block volume
 )
 
 // The facts of the rung of a device.
@@ -146,6 +147,12 @@ func uuidOf(name string) string {
 // made on it. disk is its name, "" if nothing tells it from others. The filesystem that was on it stays the only one
 // for as long as pods have the volume.
 func Holds(o core.Op, is hal.BlockDevice, disk string) (holds, why string) {
+	if why = heldByOther(o, is); why != "" {
+		return "", why
+	}
+	if plugin.IsBlock(o.Params) {
+		return rawHolds(o, is, disk)
+	}
 	was, had := core.FactOf(o.Facts, FactHolds), core.FactOf(o.Facts, FactDisk)
 	fsType, uuid := core.Value(o.Params, ParamFSType), core.Value(o.Params, ParamUUID)
 	switch {

@@ -28,6 +28,8 @@ const (
 	KindMount   core.Kind = "iscsi.mount"
 	KindDevice  core.Kind = "iscsi.device"
 	KindSession core.Kind = "iscsi.session"
+	KindMap     core.Kind = "iscsi.map"  // of raw block volumes, as is
+	KindHold    core.Kind = "iscsi.hold" // this
 )
 
 const pluginName = "kubernetes.io/iscsi"
@@ -59,14 +61,19 @@ func Source() plugin.Source {
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.ISCSI != nil },
 		Ladder:   Ladder,
 		Kinds: []plugin.Kind{
-			{Name: Kind, Verbs: disk.BindVerbs(), Measure: plugin.MeasurePath},
+			{Name: Kind, Verbs: disk.BindVerbs(), Measure: plugin.MeasurePath, Health: health},
 			{Name: KindMount, Verbs: disk.MountVerbs(), IsDevice: true, IsShared: true},
 			{Name: KindDevice, Verbs: deviceVerbs(), IsDevice: true, IsShared: true},
 			{Name: KindSession, Verbs: sessionVerbs(), IsDevice: true, IsShared: true},
+			{Name: KindMap, Verbs: disk.MapVerbs()},
+			{Name: KindHold, Verbs: disk.HoldVerbs(), IsDevice: true, IsShared: true},
 		},
 		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume,
 		Scan: func() plugin.Scan {
-			return &scan{binds: plugin.Directories{Found: bindRung, Bad: plugin.BadObjectName}}
+			return &scan{
+				binds: plugin.Directories{Found: bindRung, Bad: plugin.BadObjectName},
+				maps:  disk.Maps{Map: KindMap, Hold: KindHold, Directory: directory},
+			}
 		},
 	}
 }
@@ -147,8 +154,12 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		device.Need, device.Renew = 1, renewEvery
 		device.Want = append(device.Want, pathsOf(is.portals)...)
 	}
+	if v.Block {
+		return append(is.raw(v, device).Rungs(to, v), sessions...), nil
+	}
 	bind := bindRung(v.Root, string(v.Pod.UID), is.spec)
 	bind.Volume = is.name()
+	bind.Want = append(bind.Want, is.healthOf()...)
 	if is.pv != "" {
 		bind.Want = append(bind.Want, core.Param{Name: plugin.ParamPV, Value: is.pv})
 	}
@@ -163,6 +174,19 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, p
 	}
 	return append(all, sessions...), nil
+}
+
+// raw is the ladder of a raw block volume.
+func (is *volume) raw(v plugin.Volume, device core.Rung) disk.RawLadder {
+	l := disk.RawLadder{
+		Map:    disk.MapRung(KindMap, v.Root, string(v.Pod.UID), directory, is.spec),
+		Hold:   disk.HoldRung(KindHold, disk.HoldKey(KindHold, string(device.Key))),
+		Device: device, IsReadOnly: is.isReadOnly, Same: sameOf(is.record(is.portal), is.lun),
+	}
+	l.Map.Volume = is.name()
+	l.Map.Want = append(l.Map.Want, core.Param{Name: plugin.ParamPV, Value: is.pv})
+	l.Hold.Want = append(l.Hold.Want, is.whose(v)[1:]...)
+	return l
 }
 
 // whose says whose volume a rung is of that pods share.
@@ -216,9 +240,8 @@ func (is *volume) settle(v plugin.Volume) *plugin.Problem {
 			"has at most %d characters (RFC 7143, 4.2.7)", is.initiator, mostName)
 	case is.hasCHAP && (is.secret == "" || strings.HasSuffix(is.secret, "/")):
 		return plugin.Problemf(is.field("secretRef"), "is missing; chapAuthSession asks for credentials: name their Secret")
-	case v.Block:
-		return plugin.Problemf(is.field("iqn"), "is of a raw block volume; volnode serves iSCSI volumes with volumeMode "+
-			"Filesystem")
+	case v.Block && v.PV == nil:
+		return plugin.Problemf(is.field("iqn"), "is of no PersistentVolume, so it has no volumeMode; name it in volumeMounts")
 	default:
 		is.portal, is.portals = portal, portals
 	}
@@ -361,7 +384,7 @@ func bindRung(root, uid, spec string) core.Rung {
 	place := plugin.PodPlace(root, uid, directory, spec)
 	return core.Rung{
 		Key: Key(uid, spec), Kind: Kind, Pod: core.PodUID(uid), Pins: true,
-		Want: append(make([]core.Param, 0, 8), // one is who the pod is
+		Want: append(make([]core.Param, 0, 12), // one is who the pod is
 			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
 			core.Param{Name: plugin.ParamSpec, Value: spec},
 			core.Param{Name: plugin.ParamStop, Value: place.Stop},

@@ -1,6 +1,8 @@
 package iscsi
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,16 +61,15 @@ func up(t *testing.T, n *plugintest.Node, v plugin.Volume) (ops []core.Op, last 
 	t.Helper()
 	rungs, p := Ladder(nil, v)
 	require.Nil(t, p)
-	require.Len(t, rungs, 4)
 	verbs := map[core.Kind]plugin.Verbs{}
 	for _, k := range Source().Kinds {
 		verbs[k.Name] = k.Verbs
 	}
-	var below []core.Foundation
-	for i := 3; i >= 0; i-- {
-		r := rungs[i]
-		o := core.Op{
-			ID: 1, Verb: core.SetUp, Kind: r.Kind, Key: r.Key, Params: r.Want, Quiet: true, First: true, Below: below,
+	are := map[hal.Key]core.Foundation{}
+	for _, r := range slices.Backward(rungs) {
+		o := core.Op{ID: 1, Verb: core.SetUp, Kind: r.Kind, Key: r.Key, Params: r.Want, Quiet: true, First: true}
+		for _, key := range r.Below {
+			o.Below = append(o.Below, are[key])
 		}
 		if last = verbs[r.Kind].SetUp(n.HAL(), o); last.Outcome != hal.Done {
 			return append(ops, o), last
@@ -76,7 +77,7 @@ func up(t *testing.T, n *plugintest.Node, v plugin.Volume) (ops []core.Op, last 
 		o.Facts, o.Fingerprint = last.Facts, last.Fingerprint
 		require.Equal(t, o.Fingerprint, verbs[r.Kind].Inspect(n.HAL(), o).Fingerprint)
 		ops = append(ops, o)
-		below = []core.Foundation{{Key: r.Key, Kind: r.Kind, Facts: last.Facts, Fingerprint: last.Fingerprint}}
+		are[r.Key] = core.Foundation{Key: r.Key, Kind: r.Kind, Facts: last.Facts, Fingerprint: last.Fingerprint}
 	}
 	return ops, last
 }
@@ -163,6 +164,14 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// many are so many portals, beside that of a volume.
+func many(n int) (portals []string) {
+	for i := range n {
+		portals = append(portals, fmt.Sprintf("10.0.1.%d", i))
+	}
+	return portals
+}
+
 func TestFieldsThatCantBeServed(t *testing.T) {
 	type source = corev1.ISCSIPersistentVolumeSource
 	name := "-x"
@@ -173,7 +182,8 @@ func TestFieldsThatCantBeServed(t *testing.T) {
 		`spec.iscsi.targetPortal: "a:99999" is no address`:         func(s *source) { s.TargetPortal = "a:99999" },
 		`spec.iscsi.targetPortal: "a/b:1" is no address`:           func(s *source) { s.TargetPortal = "a/b:1" },
 		`spec.iscsi.lun: 256 is not between 0 and 255`:             func(s *source) { s.Lun = 256 },
-		`spec.iscsi.portals: more than one portal takes multipath`: func(s *source) { s.Portals = []string{"10.0.0.2"} },
+		`spec.iscsi.portals: "san.example" is no address`:          func(s *source) { s.Portals = []string{"san.example"} },
+		`spec.iscsi.portals: has 17 portals with targetPortal`:     func(s *source) { s.Portals = many(16) },
 		`spec.iscsi.iscsiInterface: "-I" is no name`:               func(s *source) { s.ISCSIInterface = "-I" },
 		`spec.iscsi.iscsiInterface: "volnode" is one of volnode's`: func(s *source) { s.ISCSIInterface = "volnode" },
 		`spec.iscsi.initiatorName: "-x" is no iSCSI name`:          func(s *source) { s.InitiatorName = &name },

@@ -59,12 +59,11 @@ func paths(h *hal.Host, o core.Op, isToScan bool) (p disk.Paths, ended bool, err
 			p.Lost = append(p.Lost, fmt.Sprintf("the portal %s does not answer (session %d is %s)", portal, s.ID, s.State))
 			continue
 		}
-		d, is, err := diskAt(h, o, at)
-		if err == nil && !is && isToScan {
-			if err = h.SCSI.Scan(op.Call(o), at); err == nil {
-				d, is, err = diskAt(h, o, at)
-			}
+		find := disk.At
+		if isToScan {
+			find = disk.ScannedAt
 		}
+		d, is, err := find(h, o, at)
 		switch {
 		case err != nil && !isToScan:
 			return p, false, err

@@ -60,22 +60,25 @@ func cutLast(text, at string) (before, after string, found bool) {
 // scan is what a start finds of iSCSI volumes.
 type scan struct {
 	binds  plugin.Directories
-	shown  disk.Shown
+	maps   disk.Maps
 	mounts [][2]string // interface, and name
 	// records are what volnode has, or may have, sessions of; disks are by them.
 	records []hal.ISCSIRecord
 	disks   map[hal.ISCSIRecord][]hal.SCSIDisk
-	maps    []hal.MultipathMap
+	multi   []hal.MultipathMap // of paths
+	shown   disk.Shown
 }
 
-func (l *scan) Entry(s *plugin.Scanner, uid, name string) {
-	l.binds.Entry(s, uid, name)
-	l.shown.Look(s, plugin.PodPlace(s.Root, uid, directory, name).Path)
-}
+func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
+
+func (l *scan) Device(s *plugin.Scanner, uid string, e hal.Entry) { l.maps.Device(s, uid, e) }
 
 // Node lists where filesystems of disks are mounted, and the sessions on interfaces of volnode.
 func (l *scan) Node(s *plugin.Scanner) error {
 	if err := l.sessions(s); err != nil {
+		return err
+	}
+	if err := l.maps.Node(s); err != nil {
 		return err
 	}
 	dir := mountsDir(s.Root)
@@ -90,8 +93,10 @@ func (l *scan) Node(s *plugin.Scanner) error {
 		}
 		for _, entry := range s.Directories(dir+"/"+iface, entries) {
 			l.mounts = append(l.mounts, [2]string{iface, entry})
-			l.shown.Look(s, dir+"/"+iface+"/"+entry)
 		}
+	}
+	if len(l.mounts) > 0 {
+		return l.shown.Look(s)
 	}
 	return nil
 }
@@ -104,7 +109,7 @@ func (l *scan) sessions(s *plugin.Scanner) error {
 	if l.records, err = s.Host.ISCSI.Records(s.Call); err != nil {
 		return err
 	}
-	if l.maps, err = s.Host.Multipath.Maps(s.Call); err != nil {
+	if l.multi, err = s.Host.Multipath.Maps(s.Call); err != nil {
 		return err
 	}
 	l.disks = map[hal.ISCSIRecord][]hal.SCSIDisk{}
@@ -126,37 +131,22 @@ func (l *scan) sessions(s *plugin.Scanner) error {
 
 // Discover makes rungs of sessions, of their disks, and of what is mounted of those.
 func (l *scan) Discover(d *plugin.Discovery) {
-	isFound := map[hal.Key]bool{}
+	isFound, devices := map[hal.Key]bool{}, map[string]hal.Key{}
+	upper := len(d.Upper)
 	for _, r := range l.records {
-		session := sessionRung(r)
-		d.Lower = append(d.Lower, session)
+		d.Lower = append(d.Lower, sessionRung(r))
 		for _, at := range l.disks[r] {
 			lun := int32(min(at.Address.LUN, mostLUN+1))
 			key := DeviceKey(r.Target, lun)
 			if isFound[key] || lun > mostLUN {
 				continue
 			}
-			isFound[key] = true
-			device := core.Rung{
-				Key: key, Kind: KindDevice, Volume: nameOf(r.Target, lun), Below: []hal.Key{session.Key}, Intent: true,
-				Want: sameOf(r, lun),
-			}
-			if slices.ContainsFunc(l.maps, func(m hal.MultipathMap) bool { return m.HasPath(at) }) {
-				device.Below, device.Need = nil, 1
-				var portals []string
-				for _, other := range l.records {
-					if other.Target == r.Target && other.Interface == r.Interface {
-						portals = append(portals, other.Portal)
-						device.Below = append(device.Below, sessionRung(other).Key)
-					}
-				}
-				device.Want = append(device.Want, pathsOf(portals)...)
-			}
-			device.Want = plugin.Sorted(device.Want)
+			device, is := l.device(r, lun, at)
+			isFound[key], devices[is] = true, key
 			d.Lower = append(d.Lower, device)
 		}
 	}
-	var mounts []core.Rung
+	lower := len(d.Lower)
 	for _, m := range l.mounts {
 		iface, entry := m[0], m[1]
 		if _, _, is := cutLast(entry, "-lun-"); !is || !strings.HasPrefix(iface, "iface-") {
@@ -167,13 +157,33 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		if of := deviceOf(entry); isFound[of] {
 			mount.Below = []hal.Key{of}
 		}
-		mounts = append(mounts, mount)
+		d.Lower = append(d.Lower, mount)
 	}
-	d.Lower = append(d.Lower, mounts...)
-	before := len(d.Upper)
 	l.binds.Discover(d)
-	for i := range d.Upper[before:] {
-		r := &d.Upper[before+i]
-		r.Below = l.shown.Below(plugin.PathOf(r.Want), mounts)
+	l.shown.Stand(d.Upper[upper:], d.Lower[lower:])
+	l.maps.Discover(d, func(is string) hal.Key { return devices[is] })
+}
+
+// device is the rung of a disk, and what is used of it: the disk itself, or the map that has it as a path. That stands
+// on all sessions with the target.
+func (l *scan) device(r hal.ISCSIRecord, lun int32, at hal.SCSIDisk) (device core.Rung, is string) {
+	device = core.Rung{
+		Key: DeviceKey(r.Target, lun), Kind: KindDevice, Volume: nameOf(r.Target, lun), Intent: true,
+		Below: []hal.Key{sessionKey(r)}, Want: sameOf(r, lun),
 	}
+	i := slices.IndexFunc(l.multi, func(m hal.MultipathMap) bool { return m.HasPath(at) })
+	if i < 0 {
+		device.Want = plugin.Sorted(device.Want)
+		return device, at.Is()
+	}
+	device.Below, device.Need = nil, 1
+	var portals []string
+	for _, other := range l.records {
+		if other.Target == r.Target && other.Interface == r.Interface {
+			portals = append(portals, other.Portal)
+			device.Below = append(device.Below, sessionKey(other))
+		}
+	}
+	device.Want = plugin.Sorted(append(device.Want, pathsOf(portals)...))
+	return device, l.multi[i].Is()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/engine/plugin/fc"
 	"github.com/volnode/volnode/engine/plugin/flex"
 	"github.com/volnode/volnode/engine/plugin/gitrepo"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
@@ -31,7 +32,7 @@ type Table []plugin.Source
 func All() Table {
 	all := append(
 		Table{
-			csi.Source(), emptydir.Source(), gitrepo.Source(), hostpath.Source(), image.Source(), iscsi.Source(),
+			csi.Source(), emptydir.Source(), fc.Source(), gitrepo.Source(), hostpath.Source(), image.Source(), iscsi.Source(),
 			local.Source(), nfs.Source(),
 		}, projected.Sources()...)
 	return append(all, flex.Source())
@@ -275,6 +276,11 @@ func (t Table) Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (plugi
 				scan.Entry(s, e.Pod, e.Name)
 			} else {
 				s.Found.Unserved = append(s.Found.Unserved, e)
+			}
+		})
+		s.PodDevices(pod, func(source string, e hal.Entry) {
+			if scan, has := of[source].(plugin.DeviceScan); has {
+				scan.Device(s, pod, e)
 			}
 		})
 	}

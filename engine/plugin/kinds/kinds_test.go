@@ -124,7 +124,7 @@ func TestWhatIsNotRecognisedIsLeftAlone(t *testing.T) {
 		pods + "/-u/volumes/kubernetes.io~csi/b/vol_data.json":    data("b", "h", ""),
 		pods + "/u1/volumes/kubernetes.io~empty-dir/..deleting/x": "",
 		pods + "/u1/volumes/kubernetes.io~empty-dir/A/x":          "",
-		pods + "/u1/volumes/kubernetes.io~fc/token/x":             "",
+		pods + "/u1/volumes/kubernetes.io~rbd/token/x":            "",
 		pods + "/u1/volumes/kubernetes.io~csi/missing/mount/x":    "",
 		plugins + "/d.example/missing/globalmount/x":              "",
 	} {
@@ -202,7 +202,7 @@ func TestIncompleteDirectoriesAreFound(t *testing.T) {
 func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 	csiDir := plugins + "/d.example"
 	for _, bad := range []string{
-		pods + "/u9", pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~fc",
+		pods + "/u9", pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~rbd",
 		pods + "/u1/volumes/kubernetes.io~csi/other",
 		pods + "/u2/volumes/kubernetes.io~empty-dir/other", plugins + "/z.example", csiDir + "/other",
 		plugins + "/volumeDevices/other",

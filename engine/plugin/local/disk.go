@@ -19,7 +19,11 @@ import (
 const (
 	KindDevice core.Kind = "local.device"
 	KindMount  core.Kind = "local.mount"
+	KindHold   core.Kind = "local.hold" // of a raw block volume
 )
+
+// KindMap is the kind of the rung of a raw block volume that a pod has.
+const KindMap core.Kind = "local.map"
 
 // DeviceKey is the key of the device of a PersistentVolume; MountKey, of the mount of its filesystem.
 func DeviceKey(pv string) hal.Key { return hal.Key(string(KindDevice) + "/" + pv) }
@@ -41,11 +45,35 @@ func diskLadder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) 
 	}.Rungs(to, v)
 }
 
+// rawLadder is the ladder of a raw block volume. Which disk it has is kept for as long as the PersistentVolume is
+// there: no filesystem tells it from another one.
+func rawLadder(v plugin.Volume) disk.RawLadder {
+	pv := v.PV.Name
+	whose := core.Param{Name: plugin.ParamPV, Value: pv}
+	l := disk.RawLadder{
+		Map:  disk.MapRung(KindMap, v.Root, string(v.Pod.UID), directory, pv),
+		Hold: disk.HoldRung(KindHold, disk.HoldKey(KindHold, pv)),
+		Device: core.Rung{
+			Key: DeviceKey(pv), Kind: KindDevice, Volume: string(KindDevice) + "^" + pv,
+			Want: []core.Param{{Name: core.ParamOwner, Value: v.Owner()}, whose},
+		},
+		Same: []core.Param{
+			{Name: disk.ParamSource, Value: path.Clean(v.PV.Spec.Local.Path), OnChange: core.OnChangeRebuild},
+		},
+	}
+	l.Map.Volume = string(Kind) + "^" + pv
+	l.Map.Want, l.Hold.Want = append(l.Map.Want, whose), append(l.Hold.Want, whose)
+	return l
+}
+
 // setUpDevice looks what is on the device. It changes nothing.
 func setUpDevice(h *hal.Host, o core.Op) core.Result {
 	c, source := op.Call(o), core.Value(o.Params, disk.ParamSource)
 	is, err := h.Blocks.Probe(c, source)
 	switch {
+	case hal.Is(err, syscall.ENOTBLK) && plugin.IsBlock(o.Params):
+		return op.NotDone(source + " is no block device, and the volume is a raw one (volumeMode Block); name a block " +
+			"device in spec.local.path")
 	case hal.Is(err, syscall.ENOTBLK):
 		return op.NotDone(fmt.Sprintf("%s is no block device; name one in spec.local.path, or remove spec.local.fsType if "+
 			"it is a directory", source))
@@ -53,6 +81,9 @@ func setUpDevice(h *hal.Host, o core.Op) core.Result {
 		return op.NotDone(err.Error())
 	}
 	name := diskOf(h, is)
+	if plugin.IsBlock(o.Params) {
+		name = nameOf(h, is)
+	}
 	holds, why := disk.Holds(o, is, name)
 	if why != "" {
 		return op.NotDone(fmt.Sprintf("%s (device %s): %s", source, is.Is(), why))
@@ -63,6 +94,17 @@ func setUpDevice(h *hal.Host, o core.Op) core.Result {
 			{Name: disk.FactDevice, Value: is.Is()}, {Name: disk.FactDisk, Value: name}, {Name: disk.FactHolds, Value: holds},
 		},
 	}
+}
+
+// nameOf is diskOf of a disk that may grow while pods have it.
+func nameOf(h *hal.Host, is hal.BlockDevice) string {
+	switch {
+	case is.Disk != "":
+		return is.Disk
+	case is.Sequence != 0:
+		return is.Is() + disk.InBoot + string(h.Runtime.BootID())
+	}
+	return ""
 }
 
 // diskOf names the disk that a device is, so that no other one has that name: in every boot, or else in this one; "" if
@@ -106,13 +148,19 @@ func mountRung(root, pv string) core.Rung {
 // scan is what a start finds of local volumes.
 type scan struct {
 	binds  plugin.Directories
+	maps   disk.Maps
 	mounts []string
 }
 
 func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
 
+func (l *scan) Device(s *plugin.Scanner, uid string, e hal.Entry) { l.maps.Device(s, uid, e) }
+
 // Node lists where filesystems of devices are mounted.
 func (l *scan) Node(s *plugin.Scanner) error {
+	if err := l.maps.Node(s); err != nil {
+		return err
+	}
 	dir := plugin.LocalMountsDir(s.Root)
 	names, err := s.Top(dir)
 	if err != nil {
@@ -132,6 +180,7 @@ func (l *scan) Discover(d *plugin.Discovery) {
 		isFound[pv] = true
 		d.Lower = append(d.Lower, mountRung(d.Root, pv))
 	}
+	l.maps.Discover(d, func(string) hal.Key { return "" })
 	before := len(d.Upper)
 	l.binds.Discover(d)
 	for i := range d.Upper[before:] {

@@ -47,9 +47,14 @@ func Source() plugin.Source {
 				Name: KindDevice, Verbs: plugin.Verbs{SetUp: setUpDevice, TearDown: tearDownDevice, Inspect: inspectDevice},
 				IsDevice: true, IsShared: true,
 			},
+			{Name: KindMap, Verbs: disk.MapVerbs()},
+			{Name: KindHold, Verbs: disk.HoldVerbs(), IsDevice: true, IsShared: true},
 		},
 		Scan: func() plugin.Scan {
-			return &scan{binds: plugin.Directories{Found: rung, Bad: plugin.BadObjectName}}
+			return &scan{
+				binds: plugin.Directories{Found: rung, Bad: plugin.BadObjectName},
+				maps:  disk.Maps{Map: KindMap, Hold: KindHold, Directory: directory},
+			}
 		},
 	}
 }
@@ -71,8 +76,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	switch {
 	case v.Block:
-		return nil, plugin.Problemf(v.PVField("spec.volumeMode"),
-			"is Block; volnode serves local volumes with volumeMode Filesystem")
+		return rawLadder(v).Rungs(to, v), nil
 	case src.FSType != nil && *src.FSType != "":
 		return diskLadder(to, v)
 	}

@@ -66,7 +66,6 @@ func TestProblems(t *testing.T) {
 			is := "ext4"
 			v.PV.Spec.Local.FSType, v.PV.Spec.MountOptions = &is, []string{"rw", "discard", "errors=panic"}
 		},
-		"PersistentVolume pv-1 spec.volumeMode: is Block": func(v *plugin.Volume) { v.Block = true },
 		`PersistentVolume pv-1 spec.mountOptions: "noatime" can't be given`: func(v *plugin.Volume) {
 			v.PV.Spec.MountOptions = []string{"nosuid", "noatime"}
 		},

@@ -44,30 +44,39 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// The cases of iSCSI and of multipath maps run in machines of e2e/vm alone. What was recorded is of the cases that are
-// there.
-func TestCasesOfMachinesAreRecorded(t *testing.T) {
-	for _, kind := range []struct {
-		cases  []haltest.Case
-		golden string
-		least  int
-	}{{haltest.SANCases(), haltest.SANGolden, 40}, {haltest.MultipathCases(), haltest.MultipathGolden, 20}} {
-		require.GreaterOrEqual(t, len(kind.cases), kind.least)
-		var want []string
-		for _, c := range kind.cases {
-			want = append(want, "== "+c.Name)
-			for _, line := range c.Script {
-				want = append(want, "> "+line)
-			}
+// The cases of iSCSI, of maps and of Fibre Channel run in machines of e2e/vm alone. What was recorded is of the cases
+// that are there.
+func TestCasesOfISCSIAreRecorded(t *testing.T) {
+	require.GreaterOrEqual(t, len(haltest.SANCases()), 40)
+	areRecorded(t, haltest.SANCases(), haltest.SANGolden)
+}
+
+func TestCasesOfMapsAreRecorded(t *testing.T) {
+	require.GreaterOrEqual(t, len(haltest.MultipathCases()), 20)
+	areRecorded(t, haltest.MultipathCases(), haltest.MultipathGolden)
+}
+
+func TestCasesOfFibreChannelAreRecorded(t *testing.T) {
+	require.GreaterOrEqual(t, len(haltest.FCCases()), 20)
+	areRecorded(t, haltest.FCCases(), haltest.FCGolden)
+}
+
+func areRecorded(t *testing.T, cases []haltest.Case, golden string) {
+	t.Helper()
+	var want []string
+	for _, c := range cases {
+		want = append(want, "== "+c.Name)
+		for _, line := range c.Script {
+			want = append(want, "> "+line)
 		}
-		var have []string
-		for line := range strings.Lines(kind.golden) {
-			if strings.HasPrefix(line, "== ") || strings.HasPrefix(line, "> ") {
-				have = append(have, strings.TrimSuffix(line, "\n"))
-			}
-		}
-		require.Equal(t, want, have)
 	}
+	var have []string
+	for line := range strings.Lines(golden) {
+		if strings.HasPrefix(line, "== ") || strings.HasPrefix(line, "> ") {
+			have = append(have, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	require.Equal(t, want, have)
 }
 
 // The contract holds where the kernel has no mount events, or neither them nor statmount(2): where a filter of system

@@ -31,6 +31,7 @@ func run() int {
 	quotas := flag.String("quotas", "", "run the cases of project quotas alone, on a filesystem of this type: ext4, xfs")
 	san := flag.Bool("san", false, "run the cases of iSCSI targets alone, on a machine of e2e/vm")
 	multipath := flag.Bool("multipath", false, "run the cases of multipath maps alone, on a machine of e2e/vm")
+	fc := flag.Bool("fc", false, "run the cases of Fibre Channel alone, on a machine of e2e/vm")
 	flag.Parse()
 	if !haltest.PrivateMounts() {
 		fmt.Fprintln(os.Stderr, "conform: needs root: it mounts, in a mount namespace of its own")
@@ -47,6 +48,9 @@ func run() int {
 	if *multipath {
 		cases, newWorld = haltest.MultipathCases(), backends.LinuxWithMultipath
 	}
+	if *fc {
+		cases, newWorld = haltest.FCCases(), backends.LinuxWithFC
+	}
 	if *rewrite {
 		if err := os.WriteFile(*golden, []byte(haltest.Record(cases, newWorld)), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "conform:", err)
@@ -59,6 +63,8 @@ func run() int {
 		return told(*quotas, len(cases), haltest.CheckQuotaCases(newWorld))
 	case *multipath:
 		return told("multipath", len(cases), haltest.CheckMultipathCases(newWorld))
+	case *fc:
+		return told("fc", len(cases), haltest.CheckFCCases(newWorld))
 	case *san:
 		return told("san", len(cases), haltest.CheckSANCases(newWorld))
 	}

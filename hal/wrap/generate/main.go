@@ -78,10 +78,10 @@ func (all interfaces) add(f *ast.File) {
 	}
 }
 
-// wrapperOf is the name of the type that wraps an interface: node for CSINode, scsi for SCSI.
+// wrapperOf is the name of the type that wraps an interface: node for CSINode, scsi for SCSI, fc for FC.
 func wrapperOf(name string) string {
 	name = strings.TrimPrefix(name, "CSI")
-	if strings.HasSuffix(name, "SCSI") {
+	if strings.ToUpper(name) == name {
 		return strings.ToLower(name)
 	}
 	return string(unicode.ToLower(rune(name[0]))) + name[1:]

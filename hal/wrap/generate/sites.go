@@ -66,6 +66,9 @@ var sites = map[string]map[string]site{
 		"Identify": {"identify", "path", "Syscall", false},
 		"Format":   {"format", "f.Path", "Helper", true},
 		"Check":    {"check", "f.Path", "Helper", true},
+		"Hold":     {"hold", "d.Path", "Helper", true},
+		"Holds":    {"holds", `""`, "Syscall", false},
+		"Release":  {"release", "d.Device", "Helper", true},
 	},
 	"ISCSI": {
 		"Sessions": {"iscsi sessions", `""`, "Syscall", false},
@@ -75,6 +78,7 @@ var sites = map[string]map[string]site{
 	},
 	"SCSI": {
 		"Disks":  {"scsi disks", "hal.SCSIAddress{Host: host}.String()", "Syscall", false},
+		"Named":  {"scsi named", "wwid", "Syscall", false},
 		"Scan":   {"scsi scan", "a.String()", "Helper", true},
 		"Remove": {"scsi remove", "d.Address.String()", "Helper", true},
 	},
@@ -84,6 +88,10 @@ var sites = map[string]map[string]site{
 		"Remove":     {"multipath remove", "m.UUID", "Helper", true},
 		"Resize":     {"multipath resize", "m.UUID", "Helper", true},
 		"FailQueued": {"multipath fail", "m.UUID", "Helper", true},
+	},
+	"FC": {
+		"Hosts":       {"fc hosts", `""`, "Syscall", false},
+		"RemotePorts": {"fc ports", `""`, "Syscall", false},
 	},
 	"Children": {
 		"Living": {"children", `""`, "File", false},

@@ -33,8 +33,9 @@ func Room() *world.Room {
 				return corev1.PersistentVolumeSource{ISCSI: src}, ok
 			},
 		}},
-		Hunted: world.Hunted{Name: "iscsi", Site: "workload.iscsi", Never: 12, Volumes: volumes},
-		Path:   placeOf, Use: use, Differs: differs, Begin: begin, HasServer: true,
+		Hunted:  world.Hunted{Name: "iscsi", Site: "workload.iscsi", Never: 12, Volumes: volumes},
+		RawPath: rawPlaceOf, RawKind: iscsi.KindMap,
+		Path: placeOf, Use: use, Differs: differs, Begin: begin, HasServer: true,
 		New: func() world.RoomRun { return &run{has: map[string]string{}, found: map[string]string{}} },
 	}
 }
@@ -56,6 +57,11 @@ func placeOf(uid, spec string) string {
 	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), spec).Path
 }
 
+func rawPlaceOf(uid, spec string) string {
+	source := iscsi.Source()
+	return plugin.PodDevicePlace(lang.RootDir, uid, source.Directory(), spec).Path
+}
+
 // use is how containers use an iSCSI volume.
 func use(v world.Claimed) (world.Use, bool) {
 	spec, isReadOnly := v.Spec.Name, v.ReadOnly
@@ -65,13 +71,18 @@ func use(v world.Claimed) (world.Use, bool) {
 		src, claim := v.PV.Spec.ISCSI, v.Spec.PersistentVolumeClaim
 		spec, portal, target, lun = v.PV.Name, src.TargetPortal, src.IQN, src.Lun
 		isReadOnly = isReadOnly || src.ReadOnly || claim != nil && claim.ReadOnly ||
-			slices.Contains(v.PV.Spec.MountOptions, "ro")
+			!v.IsBlock && slices.Contains(v.PV.Spec.MountOptions, "ro")
 	} else {
 		src := v.Spec.ISCSI
 		portal, target, lun, isReadOnly = src.TargetPortal, src.IQN, src.Lun, isReadOnly || src.ReadOnly
 	}
+	at := placeOf(v.UID, spec)
+	if v.IsBlock {
+		at = rawPlaceOf(v.UID, spec)
+	}
 	return world.Use{
-		Disk: diskName(target, lun), Portal: portal + ":3260", Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly,
+		Raw:  v.IsBlock,
+		Disk: diskName(target, lun), Portal: portal + ":3260", Spec: spec, Path: at, ReadOnly: isReadOnly,
 	}, true
 }
 
@@ -100,6 +111,9 @@ const (
 	thirdDisk = "naa.0004" // is LUN 0 of closed
 	ownDisk   = "naa.0006" // is LUN ownLUN of open, which only pods name
 	ownLUN    = 3
+	rawDisk   = "naa.0007" // is LUN rawLUN of open, and pods have it as it is
+	rawLUN    = 4
+	readDisk  = "naa.0008" // is LUN 1 of closed, and pods may only read it
 	spareDisk = "naa.0005" // has no number at first; another tenant's
 	usedUUID  = "88888888-1111-4222-8333-444455556666"
 	spareUUID = "99999999-1111-4222-8333-444455556666"
@@ -110,6 +124,18 @@ var volumes = func() []world.HuntedShape {
 	of := func(target, address string, lun int32) *corev1.ISCSIPersistentVolumeSource {
 		return &corev1.ISCSIPersistentVolumeSource{TargetPortal: address, IQN: target, Lun: lun, FSType: "ext4"}
 	}
+	raw := func(name, text string, src *corev1.ISCSIPersistentVolumeSource) world.HuntedShape {
+		block := corev1.PersistentVolumeBlock
+		return world.Persistent(text, &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PersistentVolumeSpec{
+				PersistentVolumeSource: corev1.PersistentVolumeSource{ISCSI: src}, VolumeMode: &block,
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			},
+		})
+	}
+	readOnly := of(closed, closedAt, 1)
+	readOnly.ReadOnly = true
 	persistent := func(name, text string, src *corev1.ISCSIPersistentVolumeSource, options ...string) world.HuntedShape {
 		return world.Persistent(text, &corev1.PersistentVolume{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -127,5 +153,7 @@ var volumes = func() []world.HuntedShape {
 		{Text: "a disk of an array, named by the pod", Source: corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{
 			TargetPortal: openAt, IQN: open, Lun: ownLUN, FSType: "ext4",
 		}}},
+		raw("iscsi-raw", "a disk of an array, as it is", of(open, openAt, rawLUN)),
+		raw("iscsi-read", "a disk of an array, as it is, that nobody writes to", readOnly),
 	}
 }()

@@ -54,6 +54,8 @@ func begin(g world.Planner) {
 	w.AddSANDisk(oddDisk, odd[g.Pick("workload.iscsi-odd", oddDisk, 0, 1, 1, 1, 1)], "")
 	w.AddSANDisk(thirdDisk, "ext4", "66666666-1111-4222-8333-444455556666")
 	w.AddSANDisk(ownDisk, "", "")
+	w.AddSANDisk(rawDisk, []string{"", "xfs", sim.Unrecognized}[g.Pick("workload.iscsi-raw", rawDisk, 0, 1, 1, 1)], "")
+	w.AddSANDisk(readDisk, "xfs", "")
 	w.AddSANDisk(spareDisk, []string{"", "ext4"}[g.Pick("workload.iscsi-spare", spareDisk, 0, 1, 1)], spareUUID)
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
@@ -72,7 +74,7 @@ func begin(g world.Planner) {
 		}
 	}
 	at := g.Time("workload.iscsi-time", open, 0, cases.Chaos)
-	lun := uint64(g.Pick("workload.iscsi-lun", open, 0, 1, 1))
+	lun := []uint64{0, 1, rawLUN}[g.Pick("workload.iscsi-lun", open, 0, 2, 2, 1)]
 	switch g.Pick("workload.iscsi-array", open, 0, 6, 2, 1, 1, 1, 1) {
 	case 1: // the array gives the number to another disk
 		g.At(at, open, func() { w.MapLUN(open, lun, spareDisk) })
@@ -81,7 +83,7 @@ func begin(g world.Planner) {
 	case 3: // a person ends all sessions
 		g.At(at, open, func() { w.LogOutByHand(open) })
 	case 5: // another target has the disk, too
-		w.MapLUN(closed, 0, []string{blankDisk, usedDisk}[lun])
+		w.MapLUN(closed, 0, w.LUNOf(open, lun))
 	case 4: // or makes one
 		g.At(at, open, func() { _ = w.LogInByHand(open, openAt+":3260") }) // or the portal is away
 	}
@@ -130,6 +132,7 @@ func split(volume string) (target string, lun uint64) {
 
 // Stepped forgets the disk of a volume whose PersistentVolume is gone, or that none has and no pod either.
 func (h *run) Stepped(r *world.Run) {
+	r.JudgesRaw("iscsi")
 	for _, name := range slices.Sorted(maps.Keys(h.has)) {
 		target, lun := split(name)
 		isOf := func(v *corev1.PersistentVolume) bool {
@@ -155,16 +158,25 @@ var disks = []struct {
 	target string
 	lun    int32
 	wwid   string
-}{{open, 0, blankDisk}, {open, 1, usedDisk}, {open, 2, oddDisk}, {open, 3, ownDisk}, {closed, 0, thirdDisk}}
+}{
+	{open, 0, blankDisk},
+	{open, 1, usedDisk},
+	{open, 2, oddDisk},
+	{open, 3, ownDisk},
+	{closed, 0, thirdDisk},
+	{open, rawLUN, rawDisk},
+	{closed, 1, readDisk},
+}
 
 // Sees is S2 and S1 of what the agent does.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	r.SeesRaw("iscsi", e)
 	if e.Actor != "agent" {
 		return
 	}
 	switch e.Kind {
 	case sim.EffectFormatted:
-		if e.Volume != "" {
+		if e.Volume != "" && strings.HasPrefix(string(e.Key), string(iscsi.KindMount)+"/") {
 			r.Judges("S2")
 			h.takes(r, "format", volumeOf(e.Key), e.Volume)
 			if e.Text != "" {
@@ -180,6 +192,11 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 			r.Judges("S2")
 			h.takes(r, "mount", volumeOf(e.Key), disk)
 		}
+	case sim.EffectHeld:
+		if volume := rawVolume(r, e.Text); volume != "" {
+			r.Judges("S28")
+			h.takes(r, "hold", volume, e.Volume)
+		}
 	case sim.EffectLoggedOut:
 		r.Judges("S1")
 		if !strings.HasPrefix(e.Text, hal.OwnInterface) {
@@ -194,6 +211,22 @@ func volumeOf(key hal.Key) string {
 	entry := string(key)[strings.LastIndexByte(string(key), '/')+1:]
 	_, of, _ := strings.Cut(entry, "-")
 	return "iscsi^" + strings.Replace(of, "-lun-", " lun ", 1)
+}
+
+// rawVolume is the volume whose disk a hold keeps, "" if no pod has it.
+func rawVolume(r *world.Run, hold string) string {
+	for _, p := range r.Pods {
+		for _, u := range p.Uses {
+			if !isOurs(u) || !u.Raw {
+				continue
+			}
+			target, lun := split(u.Disk)
+			if string(disk.HoldKey(iscsi.KindHold, string(iscsi.DeviceKey(target, int32(lun))))) == hold {
+				return u.Disk
+			}
+		}
+	}
+	return ""
 }
 
 // takes notes that the agent takes a disk for that of a volume, and judges it: it is the one that the volume has had,
@@ -233,6 +266,12 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 		if !isOurs(u) || len(stack) == 0 {
 			continue // S21 says so
 		}
+		if u.Raw {
+			if !r.LetsInRaw(p, u, h.has[u.Disk]) {
+				return false
+			}
+			continue
+		}
 		r.Judges("S21")
 		r.Judges("S28")
 		if top := stack[len(stack)-1]; top.ReadOnly != u.ReadOnly {
@@ -263,6 +302,7 @@ func (h *run) misfit(r *world.Run, u world.Use) string {
 		return "it is another disk"
 	case had == "" && h.holder(u.Disk, is) != "":
 		return h.holder(u.Disk, is) + " has it"
+	case u.Raw && holds != sim.HeldByDevice:
 	case holds != "" && holds != "ext4":
 		return "it holds " + holds
 	case r.W.SANFlawOf(is) == sim.Grave:

@@ -30,12 +30,13 @@ func Room() *world.Room {
 				return deviceOf(at, fsType), path.IsAbs(at)
 			}},
 		},
-		Hunted: world.Hunted{Name: "local", Site: "workload.local", Never: 6, Volumes: volumes},
-		Path:   placeOf, Use: use, Differs: differs, Begin: begin,
+		Hunted:  world.Hunted{Name: "local", Site: "workload.local", Never: 6, Volumes: volumes},
+		RawPath: rawPlaceOf, RawKind: local.KindMap,
+		Path: placeOf, Use: use, Differs: differs, Begin: begin,
 		New: func() world.RoomRun {
 			return &run{
 				given: map[string]given{}, bound: map[string]hal.HostFile{}, tried: map[string]hal.HostFile{},
-				had: map[string]disk{}, passed: map[string]checker{},
+				had: map[string]disk{}, raw: map[string]string{}, passed: map[string]checker{},
 			}
 		},
 	}
@@ -54,19 +55,28 @@ func placeOf(uid, pv string) string {
 	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), pv).Path
 }
 
+func rawPlaceOf(uid, pv string) string {
+	source := local.Source()
+	return plugin.PodDevicePlace(lang.RootDir, uid, source.Directory(), pv).Path
+}
+
 // use is how containers use a local volume.
 func use(v world.Claimed) (world.Use, bool) {
 	share, disk := "", ""
 	if strings.HasPrefix(v.PV.Spec.Local.Path, mountDir) {
 		share = exportDir
 	}
-	if v.PV.Spec.Local.FSType != nil {
+	at := placeOf(v.UID, v.PV.Name)
+	if v.IsBlock {
+		at = rawPlaceOf(v.UID, v.PV.Name)
+	}
+	if v.PV.Spec.Local.FSType != nil || v.IsBlock {
 		disk = string(local.KindDevice) + "^" + v.PV.Name
 	}
 	return world.Use{
-		Share: share, Disk: disk, Spec: v.PV.Name, Path: placeOf(v.UID, v.PV.Name),
+		Share: share, Disk: disk, Spec: v.PV.Name, Path: at, Raw: v.IsBlock,
 		ReadOnly: v.ReadOnly || v.Spec.PersistentVolumeClaim != nil && v.Spec.PersistentVolumeClaim.ReadOnly ||
-			slices.Contains(v.PV.Spec.MountOptions, "ro"),
+			!v.IsBlock && slices.Contains(v.PV.Spec.MountOptions, "ro"),
 	}, true
 }
 
@@ -88,6 +98,7 @@ const (
 	linkedDir = "/data/linked"  // is where linkDir leads
 	kept      = "kept"          // is a file in each
 
+	rawDisk   = "/dev/raw"   // is one that pods have as it is
 	blankDisk = "/dev/blank" // is a disk on which nothing is
 	usedDisk  = "/dev/used"  // is one with a filesystem
 	oddDisk   = "/dev/odd"   // is one that holds what nobody knows
@@ -109,6 +120,14 @@ var volumes = func() []world.HuntedShape {
 		shape.PV.Spec.PersistentVolumeSource = deviceOf(at, "ext4")
 		return shape
 	}
+	raw := func(name, text string, access corev1.PersistentVolumeAccessMode) world.HuntedShape {
+		shape, block := is(name, text, rawDisk, access), corev1.PersistentVolumeBlock
+		if access == corev1.ReadWriteOncePod {
+			shape.PV.Spec.Local.Path = oneDisk
+		}
+		shape.PV.Spec.VolumeMode = &block
+		return shape
+	}
 	return []world.HuntedShape{
 		is("local-plain", "a directory of the node", plainDir, corev1.ReadWriteOnce),
 		is("local-ro", "a directory of the node, read-only", plainDir, corev1.ReadOnlyMany, "ro", "noexec"),
@@ -119,5 +138,7 @@ var volumes = func() []world.HuntedShape {
 		disk("local-blank", "a disk on which nothing is", blankDisk, corev1.ReadWriteOnce),
 		disk("local-used", "a disk with a filesystem", usedDisk, corev1.ReadWriteOnce, "noexec", "commit=5"),
 		disk("local-odd", "a disk that holds what nobody knows", oddDisk, corev1.ReadWriteOncePod),
+		raw("local-raw", "a disk as it is", corev1.ReadWriteOnce),
+		raw("local-raw-one", "a disk as it is, for one pod", corev1.ReadWriteOncePod),
 	}
 }()

@@ -46,6 +46,7 @@ type run struct {
 	given    map[string]given
 	bound    map[string]hal.HostFile // by path: what the agent has bound there last, and believed to be the volume
 	tried    map[string]hal.HostFile // by path: what a mount has shown there since
+	raw      map[string]string       // by PersistentVolume: the disk that its pods have as it is
 	had      map[string]disk         // by path: what is on disks that volumes have, as long as pods have these
 	swaps    string                  // the disk that is in the place of blankDisk one day; "" for none, or once it was
 	swapped  string                  // the one that is in its place now
@@ -90,6 +91,7 @@ func begin(g world.Planner) {
 		w.NameBlockDevice(blankDisk, "serial number 1")
 	}
 	w.AddBlockDevice(usedDisk, "ext4", usedUUID)
+	addsRaw(g)
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
 			h.isHunted = true
@@ -156,6 +158,7 @@ func (h *run) Mends(r *world.Run) {
 		return
 	}
 	mountsDisk(r.W)
+	putsRawBack(r.W)
 	h.swapsBack(r)
 	h.clearsDisk(r)
 	h.mendsDisks(r)
@@ -270,6 +273,12 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 		if len(stack) == 0 {
 			continue // S21 says so
 		}
+		if u.Raw {
+			if !h.letsInRaw(r, p, u) {
+				return false
+			}
+			continue
+		}
 		r.Judges("S21")
 		if top := stack[len(stack)-1]; top.ReadOnly != u.ReadOnly {
 			r.Fail("S21", "local", p.Name, "pod "+p.Name+" is reported ready, and the mount of "+u.Name+
@@ -317,6 +326,9 @@ func (h *run) misfit(r *world.Run, p *world.Pod, u world.Use) string {
 		return ""
 	}
 	source := pv.Spec.Local.Path
+	if u.Raw {
+		return h.rawMisfit(r, pv)
+	}
 	if u.Disk != "" {
 		return h.diskMisfit(r, pv)
 	}
@@ -375,6 +387,7 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 
 // Stepped takes in what the agent believes of what it has bound.
 func (h *run) Stepped(r *world.Run) {
+	r.JudgesRaw("local")
 	for at, had := range h.had { // the order does not matter
 		if _, known := r.Core.Belief(local.DeviceKey(had.pv)); had.pv != "" && !known && r.Synced {
 			delete(h.had, at)
@@ -399,6 +412,10 @@ func (h *run) mounts(r *world.Run, at string) {
 
 // Sees is S1 of names in the directories.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	r.SeesRaw("local", e)
+	if e.Kind == sim.EffectHeld || e.Kind == sim.EffectLetGo {
+		return
+	}
 	if e.Volume != "" {
 		return // it is no disk of the node
 	}
