@@ -10,7 +10,7 @@ import (
 
 // sanActions are the statements about the storage network.
 func sanActions() []workload.Action {
-	return []workload.Action{
+	return append(sanExpectations(), []workload.Action{
 		on("put target TARGET at PORTAL", func(t *scene, a []string) string {
 			t.W.AddTarget(a[0], portalOf(a[1]))
 			return ""
@@ -57,6 +57,22 @@ func sanActions() []workload.Action {
 			}
 			return ""
 		}),
+		on("a person removes the records of sessions", func(t *scene, _ []string) string {
+			t.W.RemoveISCSIRecords()
+			return ""
+		}),
+		on("a person lets go of disk DISK", func(t *scene, a []string) string {
+			if !t.W.ReleaseByHand(a[0]) {
+				return "the agent holds no disk " + a[0]
+			}
+			return ""
+		}),
+	}...)
+}
+
+// sanExpectations are what is expected of the storage network.
+func sanExpectations() []workload.Action {
+	return []workload.Action{
 		on("expect NUMBER paths to WWID", func(t *scene, a []string) string {
 			n := 0
 			for _, m := range t.W.MultipathMaps() {
@@ -68,16 +84,6 @@ func sanActions() []workload.Action {
 			}
 			if strconv.Itoa(n) != a[0] {
 				return "there are " + strconv.Itoa(n) + " paths to " + a[1]
-			}
-			return ""
-		}),
-		on("a person removes the records of sessions", func(t *scene, _ []string) string {
-			t.W.RemoveISCSIRecords()
-			return ""
-		}),
-		on("a person lets go of disk DISK", func(t *scene, a []string) string {
-			if !t.W.ReleaseByHand(a[0]) {
-				return "the agent holds no disk " + a[0]
 			}
 			return ""
 		}),

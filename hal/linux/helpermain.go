@@ -97,6 +97,28 @@ func perform(req request) response {
 	case req.Clone != nil:
 		outcome, err := clone(*req.Clone)
 		return answer(err, outcome)
+	case req.Flex != nil:
+		return callFlex(*req.Flex)
+	case req.Usage != nil:
+		var st unix.Statfs_t
+		resp := answer(unix.Statfs(*req.Usage, &st), hal.NotDone)
+		resp.Usage = usageOf(&st)
+		return resp
+	case req.Count != nil:
+		is, err := count(*req.Count)
+		resp := answer(err, hal.NotDone)
+		resp.Usage = is
+		return resp
+	case req.Make != nil:
+		outcome, err := hostMake(req.Make.Path, req.Make.Type)
+		return answer(err, outcome)
+	}
+	return performOnArray(req)
+}
+
+// performOnArray is perform of what is asked of the disks of arrays.
+func performOnArray(req request) response {
+	switch {
 	case req.Login != nil:
 		outcome, err := login(*req.Login)
 		return answer(err, outcome)
@@ -113,21 +135,6 @@ func perform(req request) response {
 		return answer(err, outcome)
 	case req.Map != nil:
 		outcome, err := req.Map.change()
-		return answer(err, outcome)
-	case req.Flex != nil:
-		return callFlex(*req.Flex)
-	case req.Usage != nil:
-		var st unix.Statfs_t
-		resp := answer(unix.Statfs(*req.Usage, &st), hal.NotDone)
-		resp.Usage = usageOf(&st)
-		return resp
-	case req.Count != nil:
-		is, err := count(*req.Count)
-		resp := answer(err, hal.NotDone)
-		resp.Usage = is
-		return resp
-	case req.Make != nil:
-		outcome, err := hostMake(req.Make.Path, req.Make.Type)
 		return answer(err, outcome)
 	}
 	return answer(because(syscall.ENOSYS, "unknown call"), hal.NotDone)

@@ -121,7 +121,7 @@ func (p *Paths) up(h *hal.Host, o core.Op, m hal.MultipathMap, says string) core
 		return op.NotDone(who + ": " + why)
 	}
 	for _, path := range m.Paths {
-		if !path.Active {
+		if !path.Active && path.Name != "" { // if the kernel has forgotten it, its portal says so
 			p.Lost = append(p.Lost, "the path /dev/"+path.Name+" has failed")
 		}
 	}
