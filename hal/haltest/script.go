@@ -67,8 +67,8 @@ type disk struct {
 // has it go into the mount at P, the top one, and "in P bottom" into the one below all others there. NAME~ is a
 // repository that the server of NAME does not have. PROJECT is a number that counts from the first one of agents.
 // SESSION is TARGET@PORTAL, or TARGET@PORTAL/INTERFACE; "none" stands for one whose host is not there. A disk that luns
-// has listed has the name SESSION:LUN, and a map that maps has listed map:DISK. For a SESSION, "fcN" stands for the port
-// N of a target of Fibre Channel.
+// has listed has the name SESSION:LUN, and a map that maps has listed map:DISK. For a SESSION, "fcN" stands for the
+// port N of a target of Fibre Channel.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {

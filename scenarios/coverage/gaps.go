@@ -107,6 +107,8 @@ var Reasons = map[Item]string{
 	{"site", "csi.plugin-capabilities"}:     "the engine asks for the node's capabilities only",
 	{"site", "csi.probe"}: "the engine asks a driver for its name and its node, which proves as " +
 		"much as a probe",
+	{"site", "multipath.resize"}: "the engine enlarges no disk of an array",
+	{"site", "multipath.fail"}:   "the engine leaves it to multipathd how long what is written waits for a path",
 }
 
 // reasonFor returns why an item is never reached, "" if it should be.

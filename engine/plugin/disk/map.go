@@ -30,8 +30,8 @@ func (p Paths) SetUp(h *hal.Host, o core.Op) core.Result {
 	m, is, err := p.assembled(h, o, good, says)
 	switch {
 	case !is && hal.Is(err, syscall.EAGAIN):
-		return op.NotDone("multipathd knows the disk " + says + " of " + p.Name + ", and has made no map of it yet; volnode " +
-			"looks again")
+		return op.NotDone("multipathd knows the disk " + says + " of " + p.Name + ", and has made no map of it yet; " +
+			"volnode looks again")
 	case !is && err != nil:
 		r := op.Failed(err)
 		r.Reason = p.Name + " has several paths, which takes multipathd: " + err.Error()
@@ -88,14 +88,17 @@ func (p *Paths) assembled(h *hal.Host, o core.Op, good []hal.SCSIDisk, says stri
 	if m, is, err = at.Map(h, o); err != nil {
 		return m, false, err
 	}
-	isIn := func(d hal.SCSIDisk) bool { return m.HasPath(d) }
-	if is && !slices.ContainsFunc(good, func(d hal.SCSIDisk) bool { return !isIn(d) }) {
+	lacks := func(d hal.SCSIDisk) bool { return !m.HasPath(d) }
+	if is && !slices.ContainsFunc(good, lacks) {
 		return m, true, nil
 	}
 	err = h.Multipath.Assemble(op.Call(o), good)
 	m, is, sees := at.Map(h, o)
-	if sees != nil {
+	switch {
+	case sees != nil:
 		return m, false, sees
+	case is && !slices.ContainsFunc(good, lacks):
+		return m, true, nil // whatever it says
 	}
 	return m, is, err
 }
@@ -157,12 +160,12 @@ func (p *Paths) exchanged(h *hal.Host, o core.Op, d hal.SCSIDisk, says string) c
 	}
 	if err != nil {
 		r := op.Failed(err)
-		r.Reason = fmt.Sprintf("/dev/%s (%s) is the disk %s by now, and the kernel takes it for %s: %s; unmount what is on it",
-			d.Name, p.Name, says, d.WWID, err)
+		r.Reason = fmt.Sprintf("/dev/%s (%s) is the disk %s by now, and the kernel takes it for %s: %s; unmount what is on "+
+			"it, or delete the pods that have it", d.Name, p.Name, says, d.WWID, err)
 		return r
 	}
-	r := op.Unknown(fmt.Sprintf("/dev/%s (%s) was the disk %s, and is %s by now; the kernel has forgotten the former one, and "+
-		"volnode looks again", d.Name, p.Name, d.WWID, says))
+	r := op.Unknown(fmt.Sprintf("/dev/%s (%s) was the disk %s, and is %s by now; the kernel has forgotten the former "+
+		"one, and volnode looks again", d.Name, p.Name, d.WWID, says))
 	r.Unfinished = true
 	return r
 }

@@ -119,8 +119,8 @@ func (l look) portal() (is trouble, err error) {
 	case i < 0 && l.isMany:
 		return trouble{reason: "DiskGone", what: "the kernel has lost its disk at the portal " + r.Portal}, nil
 	case i < 0:
-		return trouble{"DiskGone", fmt.Sprintf("the kernel has lost its disk (LUN %d of %s): somebody has removed it, or the "+
-			"target has", l.lun, r.Target),
+		return trouble{"DiskGone", fmt.Sprintf("the kernel has lost its disk (LUN %d of %s): somebody has removed it, or "+
+			"the target has", l.lun, r.Target),
 			"what containers write is lost; delete the pod: the next one finds the disk again"}, nil
 	case disks[i].State != "running":
 		return trouble{"DiskFails", fmt.Sprintf("its disk /dev/%s (LUN %d of %s at %s) is %s", disks[i].Name, l.lun, r.Target,
