@@ -217,7 +217,7 @@ func (p Paths) TearDown(h *hal.Host, o core.Op) core.Result {
 			return r
 		}
 	}
-	if m, is, err = p.Map(h, o); err != nil || is {
+	if _, is, err = p.Map(h, o); err != nil || is {
 		r := op.Unknown("multipathd has made the map of " + p.Name + " again; volnode removes it again")
 		r.Unfinished = is
 		if err != nil {

@@ -13,10 +13,7 @@ import (
 
 // healthOf are the parameters of a pod's volume that say of which disk, and of which sessions, it is.
 func (is *volume) healthOf() []core.Param {
-	all := sameOf(is.record(is.portal), is.lun)
-	if len(is.portals) > 1 {
-		all = append(all, pathsOf(is.portals)...)
-	}
+	all := append(sameOf(is.record(is.portal), is.lun), pathsOf(len(is.portals) > 1, is.portals)...)
 	for i := range all {
 		if all[i].Name != paramPortals {
 			all[i].OnChange = core.OnChangeKeep // the mount below is made again
@@ -101,13 +98,17 @@ func (l look) portal() (is trouble, err error) {
 	case !isThere && l.isMany:
 		return trouble{reason: "SessionGone", what: "there is no session at the portal " + r.Portal}, nil
 	case !isThere:
-		return trouble{"SessionGone", fmt.Sprintf("its session with %s at %s has ended", r.Target, r.Portal),
-			"what containers write is lost; delete the pod: the next one gets a new session"}, nil
+		return trouble{
+			"SessionGone", fmt.Sprintf("its session with %s at %s has ended", r.Target, r.Portal),
+			"what containers write is lost; delete the pod: the next one gets a new session",
+		}, nil
 	case !s.IsUp():
 		return trouble{
 			"PortalSilent", fmt.Sprintf("the portal %s does not answer (session %d is %s), and iscsid goes on trying", s.Portal,
-				s.ID, s.State), "what containers write waits for it, and fails after the replacement time-out of iscsid.conf; " +
-				"look at the network and the target"}, nil
+				s.ID, s.State),
+			"what containers write waits for it, and fails after the replacement time-out of iscsid.conf; look at the network " +
+				"and the target",
+		}, nil
 	}
 	disks, err := l.h.SCSI.Disks(l.c, s.Host)
 	if err != nil {
@@ -119,12 +120,17 @@ func (l look) portal() (is trouble, err error) {
 	case i < 0 && l.isMany:
 		return trouble{reason: "DiskGone", what: "the kernel has lost its disk at the portal " + r.Portal}, nil
 	case i < 0:
-		return trouble{"DiskGone", fmt.Sprintf("the kernel has lost its disk (LUN %d of %s): somebody has removed it, or "+
-			"the target has", l.lun, r.Target),
-			"what containers write is lost; delete the pod: the next one finds the disk again"}, nil
+		return trouble{
+			"DiskGone", fmt.Sprintf("the kernel has lost its disk (LUN %d of %s): somebody has removed it, or the target has",
+				l.lun, r.Target),
+			"what containers write is lost; delete the pod: the next one finds the disk again",
+		}, nil
 	case disks[i].State != "running":
-		return trouble{"DiskFails", fmt.Sprintf("its disk /dev/%s (LUN %d of %s at %s) is %s", disks[i].Name, l.lun, r.Target,
-			r.Portal, disks[i].State), "what containers write waits or fails; look at the kernel's log and the target"}, nil
+		return trouble{
+			"DiskFails", fmt.Sprintf("its disk /dev/%s (LUN %d of %s at %s) is %s", disks[i].Name, l.lun, r.Target, r.Portal,
+				disks[i].State),
+			"what containers write waits or fails; look at the kernel's log and the target",
+		}, nil
 	case l.isMany && !l.isUsed(disks[i]):
 		return trouble{reason: "PathUnused", what: fmt.Sprintf("multipathd does not use /dev/%s, which is at the portal %s",
 			disks[i].Name, r.Portal)}, nil

@@ -46,7 +46,7 @@ const (
 	paramLUN       = "lun"
 	paramVersion   = "secretVersion" // of the Secret with the credentials
 	paramCHAP      = "chap"          // the session has credentials
-	paramPortals   = "portals"       // of a disk that has several paths, with commas between them
+	paramPortals   = "portals"       // all, with commas between them
 	paramMany      = "many"          // the disk has several paths
 )
 
@@ -150,9 +150,9 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		sessions = append(sessions, is.session(v, portal))
 		device.Below = append(device.Below, sessions[len(sessions)-1].Key)
 	}
+	device.Want = append(device.Want, pathsOf(len(sessions) > 1, is.portals)...)
 	if len(sessions) > 1 {
 		device.Need, device.Renew = 1, renewEvery
-		device.Want = append(device.Want, pathsOf(is.portals)...)
 	}
 	if v.Block {
 		return append(is.raw(v, device).Rungs(to, v), sessions...), nil
@@ -316,10 +316,14 @@ func sameOf(r hal.ISCSIRecord, lun int32) []core.Param {
 		core.Param{Name: paramLUN, Value: strconv.Itoa(int(lun)), OnChange: core.OnChangeRebuild})
 }
 
-// pathsOf says which paths a disk has that has several. Which they are changes nothing of what is mounted.
-func pathsOf(portals []string) []core.Param {
+// pathsOf says which paths a disk has. If it has several, it changes nothing of what is mounted which they are.
+func pathsOf(isMany bool, portals []string) []core.Param {
+	many := ""
+	if isMany {
+		many = plugin.Yes
+	}
 	return []core.Param{
-		{Name: paramMany, Value: plugin.Yes, OnChange: core.OnChangeRebuild},
+		{Name: paramMany, Value: many, OnChange: core.OnChangeRebuild},
 		{Name: paramPortals, Value: strings.Join(portals, ","), OnChange: core.OnChangeRefresh},
 	}
 }

@@ -163,6 +163,10 @@ func TestARawDiskWithTwoPathsIsItsMap(t *testing.T) {
 	for _, want := range rungs {
 		require.ElementsMatch(t, want.Below, found[want.Key].Below, want.Key)
 		require.Equal(t, want.Need, found[want.Key].Need)
+		for _, p := range found[want.Key].Want {
+			isListed := p.Name == paramPortals // in another order
+			require.True(t, isListed || core.Value(want.Want, p.Name) == p.Value, "%s %s", want.Key, p.Name)
+		}
 	}
 
 	// A container goes on by the path that is left, and what it has open keeps the map.

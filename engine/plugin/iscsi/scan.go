@@ -184,6 +184,8 @@ func (l *scan) device(r hal.ISCSIRecord, lun int32, at hal.SCSIDisk) (device cor
 			device.Below = append(device.Below, sessionKey(other))
 		}
 	}
-	device.Want = plugin.Sorted(append(device.Want, pathsOf(portals)...))
+	// Nothing tells which portal the volume names first.
+	device.Want = slices.DeleteFunc(device.Want, func(p core.Param) bool { return p.Name == paramPortal })
+	device.Want = plugin.Sorted(append(device.Want, pathsOf(true, portals)...))
 	return device, l.multi[i].Is()
 }
