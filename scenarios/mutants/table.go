@@ -3,7 +3,7 @@ package mutants
 import "slices"
 
 // Table is the faulty engines. The old text of each is in its function exactly once.
-var Table = slices.Concat(first, decisions, outcomes, projections, groups, locals, iscsis, fibreChannel, raws,
+var Table = slices.Concat(first, decisions, outcomes, projections, groups, locals, iscsis, paths, fibreChannel, raws,
 	nfsVolumes, flexVolumes, fences,
 	answers, records, starts, sources, manifests, identity, requests, renewals, accountTokens, measures, podEvents,
 	image, gitRepo, quotas, registrations, vandals, damage, secrets, roots, hostPaths, faces, ties, paces, tables, costs)
