@@ -35,9 +35,9 @@ func (c *Core) claims(r *rung, res *Result) {
 		return
 	}
 	if by, is := c.holder(value); is && c.unique[value] != r.Key {
-		*res = Result{Outcome: hal.NotDone, Blocked: true, Reason: fmt.Sprintf("this is %s, which %s has; volnode gives one "+
-			"disk to one volume, as each would destroy what the other writes; correct the one that names the wrong disk",
-			value, by)}
+		*res = Result{Outcome: hal.NotDone, Blocked: true, Reason: fmt.Sprintf("%s is %s, which %s has; volnode gives one disk "+
+			"to one volume, as each would destroy what the other writes; correct the one that names the wrong disk",
+			r.Volume, value, by)}
 		return
 	}
 	c.unique[value] = r.Key

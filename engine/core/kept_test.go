@@ -45,11 +45,11 @@ func TestWhatIsUniqueHasOneRung(t *testing.T) {
 	require.Len(t, kept, 1)
 	refused := up(c, "b", "q")
 	require.Equal(t, core.Absent, refused.State)
-	require.Contains(t, refused.Reason, "this is naa.1, which volume a has")
+	require.Contains(t, refused.Reason, "volume b is naa.1, which volume a has")
 
 	c = core.New(core.Start{Now: second, Boot: "c", Records: kept}) // a boot, and the pods of a are gone
 	c.Step(second, core.AllSynced{})
-	require.Contains(t, up(c, "b", "q").Reason, "this is naa.1, which volume a has")
+	require.Contains(t, up(c, "b", "q").Reason, "volume b is naa.1, which volume a has")
 
 	c = core.New(core.Start{Now: second, Boot: "d", Records: kept})
 	c.Step(second, core.AllSynced{})

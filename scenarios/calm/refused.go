@@ -70,8 +70,17 @@ func isRefused(r *world.Run, b *core.Belief) bool {
 	at := slices.IndexFunc(world.Rooms, func(m *world.Room) bool {
 		return slices.ContainsFunc(m.Source.Kinds, isKind)
 	})
-	return at >= 0 && slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
-		has := func(u world.Use) bool { return u.Upon() != "" && u.Upon() == b.Volume }
+	if at < 0 {
+		return false
+	}
+	volume := b.Volume
+	if of, is := r.Core.Rung(b.Key); is && volume == string(b.Key) && len(of.Below) > 0 { // it holds what is below it
+		if held, is := r.Core.Belief(of.Below[0]); is {
+			volume = held.Volume
+		}
+	}
+	return slices.ContainsFunc(r.Pods, func(p *world.Pod) bool {
+		has := func(u world.Use) bool { return u.Upon() != "" && u.Upon() == volume }
 		return (b.Pod == p.Uid || b.Pod == "" && p.IsWanted && slices.ContainsFunc(p.Uses, has)) &&
 			r.Rooms[at].Refuses(r, p)
 	})

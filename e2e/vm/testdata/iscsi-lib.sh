@@ -157,6 +157,7 @@ done; return 1; }
 sessions() { iscsiadm -m session 2>/dev/null | grep -c "example:$1" || true; }
 has_sessions() { test "$(sessions "$1")" = "$2"; }
 sum() { sha256sum <"$1" | head -c 64; }
+no_record_of() { test -z "$(find "$database/nodes" -path "*$1*" -name '*volnode*' -print)"; }
 # clean: nothing is left of volnode
 clean() {
 	soon has_sessions '' 0

@@ -131,7 +131,9 @@ func diskOf(r *world.Run, volume string) string {
 // Stepped forgets the disk of a volume of pods alone that none has any more, and notes which disk a volume has found.
 func (h *run) Stepped(r *world.Run) {
 	own := portName(near, 3)
-	if _, known := r.Core.Belief(fc.DeviceKey(near, 3)); !known && r.Synced {
+	// Without a journal a start finds the mount, and no device.
+	_, isMounted := r.Core.Belief(hal.Key(string(fc.KindMount) + "/" + near.String() + "-lun-3"))
+	if _, known := r.Core.Belief(fc.DeviceKey(near, 3)); !known && !isMounted && r.Synced {
 		delete(h.has, own)
 		delete(h.found, own)
 	}

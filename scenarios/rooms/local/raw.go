@@ -1,10 +1,14 @@
 package local
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/volnode/volnode/engine/core"
+	of "github.com/volnode/volnode/engine/plugin/disk"
+	"github.com/volnode/volnode/engine/plugin/local"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/world"
@@ -56,9 +60,18 @@ func (h *run) letsInRaw(r *world.Run, p *world.Pod, u world.Use) bool {
 	return r.LetsInRaw(p, u, had)
 }
 
+// findsRaw notes which disks the agent has found for raw volumes.
+func (h *run) findsRaw(r *world.Run) {
+	for _, pv := range [...]string{"local-raw", "local-raw-one"} {
+		if v, known := r.Core.Rung(local.DeviceKey(pv)); known && h.found[pv] == "" {
+			h.found[pv] = core.FactOf(v.Facts, of.FactDisk)
+		}
+	}
+}
+
 // rawMisfit is misfit of such a disk.
 func (h *run) rawMisfit(r *world.Run, pv *corev1.PersistentVolume) string {
-	at, had := pv.Spec.Local.Path, h.raw[pv.Name]
+	at, had := pv.Spec.Local.Path, cmp.Or(h.raw[pv.Name], h.found[pv.Name])
 	holds, _ := r.W.BlockDeviceHolds(at)
 	switch is := r.W.DiskNamed(at); {
 	case is == "":

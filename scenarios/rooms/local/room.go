@@ -36,7 +36,7 @@ func Room() *world.Room {
 		New: func() world.RoomRun {
 			return &run{
 				given: map[string]given{}, bound: map[string]hal.HostFile{}, tried: map[string]hal.HostFile{},
-				had: map[string]disk{}, raw: map[string]string{}, passed: map[string]checker{},
+				had: map[string]disk{}, raw: map[string]string{}, found: map[string]string{}, passed: map[string]checker{},
 			}
 		},
 	}

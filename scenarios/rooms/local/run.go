@@ -47,6 +47,7 @@ type run struct {
 	bound    map[string]hal.HostFile // by path: what the agent has bound there last, and believed to be the volume
 	tried    map[string]hal.HostFile // by path: what a mount has shown there since
 	raw      map[string]string       // by PersistentVolume: the disk that its pods have as it is
+	found    map[string]string       // the one that the agent found for it first, though no pod may have been given it
 	had      map[string]disk         // by path: what is on disks that volumes have, as long as pods have these
 	swaps    string                  // the disk that is in the place of blankDisk one day; "" for none, or once it was
 	swapped  string                  // the one that is in its place now
@@ -388,6 +389,7 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 // Stepped takes in what the agent believes of what it has bound.
 func (h *run) Stepped(r *world.Run) {
 	r.JudgesRaw("local")
+	h.findsRaw(r)
 	for at, had := range h.had { // the order does not matter
 		if _, known := r.Core.Belief(local.DeviceKey(had.pv)); had.pv != "" && !known && r.Synced {
 			delete(h.had, at)
