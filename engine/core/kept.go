@@ -35,8 +35,8 @@ func (c *Core) claims(r *rung, res *Result) {
 		return
 	}
 	if by, is := c.holder(value); is && c.unique[value] != r.Key {
-		*res = Result{Outcome: hal.NotDone, Blocked: true, Reason: fmt.Sprintf("%s is %s, which %s has; volnode gives one disk "+
-			"to one volume, as each would destroy what the other writes; correct the one that names the wrong disk",
+		*res = Result{Outcome: hal.NotDone, Blocked: true, Reason: fmt.Sprintf("%s is %s, which %s has; volnode gives "+
+			"one disk to one volume, as each would destroy what the other writes; correct the one that names the wrong disk",
 			r.Volume, value, by)}
 		return
 	}
