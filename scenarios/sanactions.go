@@ -31,6 +31,10 @@ func sanActions() []workload.Action {
 			})
 			return ""
 		}),
+		on("multipathd takes all disks", func(t *scene, _ []string) string {
+			t.W.SetMultipathd("greedy")
+			return ""
+		}),
 		on("lose portal PORTAL", func(t *scene, a []string) string {
 			t.W.LosePortal(portalOf(a[0]), 0)
 			return ""

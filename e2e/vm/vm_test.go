@@ -164,7 +164,7 @@ func TestProjectQuotas(t *testing.T) {
 // volnode serves disks of targets that the machine's own kernel has: as users have them, while things go wrong, and
 // over its own death.
 func TestISCSIVolumes(t *testing.T) {
-	for _, story := range []string{"iscsi", "iscsi-faults", "iscsi-kills"} {
+	for _, story := range []string{"iscsi", "iscsi-faults", "iscsi-kills", "iscsi-paths"} {
 		t.Run(story, func(t *testing.T) {
 			image, j := machine(t, Kernels[0])
 			put(t, j.Share, "iscsi-lib.sh", story+".sh")

@@ -126,7 +126,7 @@ func sameSpec(a, b *Rung) bool {
 	return a.Key == b.Key && a.Kind == b.Kind && a.Pod == b.Pod && a.Need == b.Need && a.Volume == b.Volume &&
 		a.Actor == b.Actor &&
 		a.Exclusive == b.Exclusive && a.Awaits == b.Awaits && a.Intent == b.Intent && a.Pins == b.Pins &&
-		a.Limits == b.Limits && a.Renew == b.Renew &&
+		a.Limits == b.Limits && a.Renew == b.Renew && a.Looks == b.Looks &&
 		slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want) &&
 		slices.Equal(a.Places, b.Places)
 }

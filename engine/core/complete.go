@@ -111,7 +111,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	wasUp, facts := in.Verb == Refresh && r.state == Present && slices.Equal(r.made, in.Params), r.facts
 	switch in.Verb {
 	case Inspect:
-		c.inspectEnded(r, res)
+		c.inspectEnded(r, in, res)
 	case SetUp, Refresh:
 		c.setUpEnded(r, in, res)
 	case TearDown:
@@ -163,7 +163,7 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 		wait.hold(c.now, r.Key, in.Verb)
 		return
 	}
-	isAwaited := in.Verb != Refresh || r.Renew == 0 // nobody waits for a renewal of what is up
+	isAwaited := in.why != whyRefresh || r.Renew == 0 // nobody waits for a renewal of what is up
 	wait.fail(c.now, r.Key, in.Verb, isAwaited && res.Answer != NoAnswer)
 }
 
@@ -193,12 +193,24 @@ func (c *Core) contradict(r *rung) {
 	}
 }
 
-func (c *Core) inspectEnded(r *rung, res Result) {
+// looked takes in an inspection in the place of a renewal.
+func (c *Core) looked(r *rung, res Result) {
+	if res.Fingerprint != r.fingerprint && res.Short == "" {
+		res.Short = "it is not what it was: " + res.Fingerprint
+	}
+	r.clearBackoff(SetUp)
+	r.lacks(res.Short, r.renewal(c.now), r.expires)
+	r.setReason(res.Short)
+}
+
+func (c *Core) inspectEnded(r *rung, in *flight, res Result) {
 	if res.Outcome != hal.Done {
 		return
 	}
 	e := r.evidence
 	switch {
+	case in.why == whyRefresh:
+		c.looked(r, res)
 	case e.trust == reconfirmable && res.Fingerprint == r.fingerprint:
 		r.endsLoss()
 		e.state, e.trust, e.left, e.mayBeUsed = Present, plain, false, r.Pod != ""

@@ -142,7 +142,7 @@ func (c *Core) release(r *rung) {
 // record composes the record of r as it stands. The caller sets Phase.
 func (c *Core) record(r *rung) Record {
 	spec := r.Rung
-	spec.Renew, spec.Pins = 0, false // the next start hears of them again
+	spec.Renew, spec.Looks, spec.Pins = 0, false, false // the next start hears of them again
 	if r.made != nil {
 		spec.Want = r.made
 	}

@@ -201,6 +201,9 @@ func (c *Core) nextPresent(r *rung, change OnChange) decision {
 	if d, ok := c.foundation(r); !ok {
 		return d
 	}
+	if r.Looks && change == OnChangeKeep && r.short == "" {
+		return c.try(r, Inspect, whyRefresh)
+	}
 	return c.try(r, Refresh, whyRefresh)
 }
 

@@ -77,7 +77,7 @@ type Rung struct {
 	Actor     string // the party that acts on a call: a CSI driver's name; "" is this agent
 	Exclusive string // the claim that lets no other rung of its Volume and Kind be up (ReadWriteOncePod); "" for none
 
-	Need int32 // how many of Below must be Present before it may be set up; 0 is all
+	Need int16 // how many of Below must be Present before it may be set up; 0 is all
 	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the
 	// journal first, and what is at its path is looked at before that.
 	Intent bool
@@ -86,7 +86,9 @@ type Rung struct {
 	Pins bool
 	// Renew is how many seconds after its last setup the setup of a rung that is up is repeated; 0 is never. A start of
 	// the agent knows of no last setup, so it repeats it at once.
-	Renew  uint16
+	Renew uint16
+	// Looks: instead it is inspected, which writes no record, and its setup is repeated if something is missing.
+	Looks  bool
 	Limits Limits
 }
 

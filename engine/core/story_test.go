@@ -22,11 +22,11 @@ import (
 //
 //	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [limit=1m]
 //
-// [renews] [more]
+// [renews] [looks] [more]
 //
 //	                        the pod wants the volume; more: beside those before; at, stage-at: the paths of its
 //	                        publish and of what is below; limit: of each call; renews: its
-//	                        publish is repeated each minute
+//	                        publish is repeated each minute; looks: it is inspected first
 //	partial pod=p           one of its volumes can't be resolved: what it wanted stays
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
@@ -80,7 +80,8 @@ func TestStories(t *testing.T) {
 
 // storyWords are the arguments that some command knows. A word that none knows would say nothing.
 var storyWords = strings.Fields("above acts answer at below blocked boot denied driver fenced for found fp instance " +
-	"ladder limit lost more op opt pod refresh renews rung rwop short stage-at token undo unread unwritten vol waiter")
+	"ladder limit looks lost more op opt pod refresh renews rung rwop short stage-at token undo unread unwritten vol " +
+	"waiter")
 
 func (s *story) command(d *datadriven.TestData) {
 	for _, arg := range d.CmdArgs {
@@ -177,7 +178,7 @@ func ladder(d *datadriven.TestData, uid core.PodUID) []core.Rung {
 		opt:    argOr(d, "opt", ""), token: argOr(d, "token", ""), rwop: d.HasArg("rwop"), acts: d.HasArg("acts"),
 		at: argOr(d, "at", ""), stageAt: argOr(d, "stage-at", ""),
 	}
-	v.renews = d.HasArg("renews")
+	v.renews, v.looks = d.HasArg("renews"), d.HasArg("looks")
 	if limit := argOr(d, "limit", ""); limit != "" {
 		v.limit, _ = time.ParseDuration(limit) // one that is none is the usual one
 	}
@@ -195,6 +196,7 @@ type volume struct {
 	stageAt    string // the path of what is below
 	limit      time.Duration
 	renews     bool // its publish does, each minute
+	looks      bool // by an inspection first
 }
 
 func (v volume) rungs(uid core.PodUID) []core.Rung {
@@ -220,7 +222,7 @@ func (v volume) rungs(uid core.PodUID) []core.Rung {
 			r.Key += hal.Key("/" + uid)
 			r.Pod = uid
 			if v.renews {
-				r.Renew = 60
+				r.Renew, r.Looks = 60, v.looks
 			}
 			if v.rwop {
 				r.Exclusive = v.name

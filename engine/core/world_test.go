@@ -74,7 +74,7 @@ func newWorld(t *rapid.T) *world {
 		volumes: map[string]*volume{
 			"a": {name: "a", kinds: []string{"publish", "stage", "attach"}, driver: "d"},
 			"b": {name: "b", kinds: []string{"publish", "stage"}, driver: "e", renews: true},
-			"c": {name: "c", kinds: []string{"publish"}, driver: "e", rwop: true},
+			"c": {name: "c", kinds: []string{"publish"}, driver: "e", rwop: true, renews: true, looks: true},
 			"l": {name: "l", kinds: []string{"local"}},
 		},
 	}

@@ -29,9 +29,9 @@ func aRecord(t *rapid.T) core.Record {
 	for i, f := range r.Generation {
 		r.Generation[i] = core.Foundation{Key: f.Key, Fingerprint: f.Fingerprint}
 	}
-	r.Rung.Places = nil                  // follow from Kind and Want
-	r.Rung.Awaits = ""                   // nothing that was made
-	r.Rung.Renew, r.Rung.Pins = 0, false // the next start hears of them again
+	r.Rung.Places = nil                                       // follow from Kind and Want
+	r.Rung.Awaits = ""                                        // nothing that was made
+	r.Rung.Renew, r.Rung.Looks, r.Rung.Pins = 0, false, false // the next start hears of them again
 	r.Rung.Below = orNil(r.Rung.Below)
 	r.Rung.Want = orNil(r.Rung.Want)
 	r.Facts = orNil(r.Facts)

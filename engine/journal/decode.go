@@ -113,7 +113,7 @@ func takeRung(r *reader) core.Rung {
 		Kind:      text[core.Kind](r),
 		Pod:       text[core.PodUID](r),
 		Below:     list(r, 1, text[hal.Key]),
-		Need:      int32(r.varint()),
+		Need:      int16(r.varint()),
 		Want:      list(r, 3, takeParam),
 		Volume:    text[string](r),
 		Actor:     text[string](r),

@@ -29,7 +29,7 @@ type alike struct {
 	actor  string
 	limits core.Limits
 	boot   hal.BootID
-	need   int32
+	need   int16
 	intent bool
 }
 

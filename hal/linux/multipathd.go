@@ -190,20 +190,29 @@ func takePaths(disks []hal.SCSIDisk) (hal.Outcome, error) {
 
 // hasMultipath is ENXIO if the kernel makes no maps of paths.
 func hasMultipath() error {
-	for _, dir := range []string{"/sys/class/misc/device-mapper", "/sys/module/dm_multipath"} {
-		if _, err := os.Stat(dir); err != nil {
-			return because(syscall.ENXIO, "the kernel makes no maps of paths; load its module (modprobe dm_multipath)")
-		}
+	if !makesMaps() {
+		return because(syscall.ENXIO, "the kernel makes no maps of paths; load its module (modprobe dm_multipath)")
 	}
 	return nil
 }
 
+func makesMaps() bool {
+	needs := []string{"/sys/class/misc/device-mapper", "/sys/module/dm_multipath"}
+	return !slices.ContainsFunc(needs, func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err != nil
+	})
+}
+
 // forgetDisk has multipathd forget the name of the disk of a map that is gone: it keeps those of all that it has made.
 func forgetDisk(m hal.MultipathMap) (hal.Outcome, error) {
-	program, err := multipathProgram("multipath")
 	name := strings.TrimPrefix(m.UUID, mapPrefix)
+	if strings.HasPrefix(name, "-") || !makesMaps() {
+		return hal.Done, nil // who has kept a name can do nothing with it
+	}
+	program, err := multipathProgram("multipath")
 	switch {
-	case errors.Is(err, syscall.ENXIO) || strings.HasPrefix(name, "-"):
+	case errors.Is(err, syscall.ENXIO):
 		return hal.Done, nil // who has kept a name is gone
 	case err != nil:
 		return hal.Unknown, err

@@ -16,9 +16,12 @@ import (
 type mapper struct {
 	maps       []*blockDevice // that the kernel has
 	kept       []string       // WWIDs; on the disk of the node
+	outlasted  []string       // those of them of which nothing else tells
 	multipathd daemonState
-	queueing   []string // WWIDs of disks whose maps queue
-	downs      uint64   // counted, as each ends by itself
+	configured daemonState // what it does when it runs
+	queueing   []string    // WWIDs of disks whose maps queue
+	late       []string    // WWIDs of disks whose maps were made when nobody waited for them
+	downs      uint64      // counted, as each ends by itself
 }
 
 // daemonState is what multipathd does.
@@ -195,11 +198,13 @@ func (w *World) assemble(by actor, disks []hal.SCSIDisk, part bool) syscall.Errn
 	w.keeps(wwid)
 	switch {
 	case part:
+		w.outlasted = append(w.outlasted, wwid)
 	case w.happens(MapLate, siteMap, wwid):
 		boot := w.boot
 		w.sched.at(w.sched.now.Add(w.time(siteMap, wwid+" is made", 0, lateMapMost)), siteMap.hash^hashString(wwid), nil,
 			func() {
 				if w.boot == boot && !w.off && w.runsMultipathd() {
+					w.late = append(w.late, wwid)
 					w.takesPaths(actor{}, wwid)
 				}
 			})
@@ -246,13 +251,12 @@ func (w *World) stopsMultipathd(object string) bool {
 	if !w.happens(MultipathdDown, siteMultipathd, object) {
 		return false
 	}
-	was := w.multipathd
 	w.multipathd = isDown
 	w.downs++
 	nth := w.downs
 	w.sched.at(w.sched.now.Add(w.time(siteMultipathd, object, time.Second, downMost)), siteMultipathd.hash, nil, func() {
 		if w.downs == nth && w.multipathd == isDown {
-			w.multipathd = was
+			w.multipathd = w.configured
 			w.startsMultipathd()
 		}
 	})
@@ -271,17 +275,21 @@ func (w *World) startsMultipathd() {
 
 // bootsMultipath is a boot: there is no map.
 func (w *World) bootsMultipath() {
-	w.maps = nil
+	w.maps, w.outlasted = nil, slices.Clone(w.kept)
 	w.downs++
-	if w.multipathd == isDown {
-		w.multipathd = makesKept
-	}
+	w.multipathd = w.configured
 }
+
+// IsGreedy reports whether multipathd makes maps of all disks.
+func (w *World) IsGreedy() bool { return w.configured == makesAll }
 
 // SetMultipathd has multipathd run and make what it is asked for ("on"), or all maps ("greedy"), or not run ("off").
 func (w *World) SetMultipathd(how string) {
 	w.downs++
 	w.multipathd = map[string]daemonState{"on": makesKept, "greedy": makesAll, "off": isDown}[how]
+	if w.runsMultipathd() {
+		w.configured = w.multipathd
+	}
 	w.startsMultipathd()
 }
 
@@ -290,6 +298,13 @@ func (w *World) Reconfigure() { w.seesDisks() }
 
 // WWIDs are those of the disks that multipathd keeps.
 func (w *World) WWIDs() []string { return slices.Clone(w.kept) }
+
+// WasLate reports whether a map of a disk was made when nobody waited for it any more.
+func (w *World) WasLate(wwid string) bool { return slices.Contains(w.late, wwid) }
+
+// HasOutlasted reports whether multipathd keeps the name of a disk from before the node booted, or of a map that it
+// failed to make: nothing but its list tells of it.
+func (w *World) HasOutlasted(wwid string) bool { return slices.Contains(w.outlasted, wwid) }
 
 // Grow has a disk of an array be twice as large as it was.
 func (w *World) Grow(disk string) {

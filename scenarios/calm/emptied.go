@@ -54,6 +54,24 @@ func forgetsUnseeable(r *world.Run) {
 	}
 }
 
+// mapLeft names a map of a disk that is left, or a name of one that multipathd keeps, "" if there is none.
+func mapLeft(r *world.Run) string {
+	stays := func(wwid string) bool {
+		return slices.ContainsFunc(r.Rooms, func(m world.RoomRun) bool { return m.Stays(r, wwid) })
+	}
+	for _, m := range r.W.MultipathMaps() {
+		if !stays(m.WWID) {
+			return "the map " + m.UUID
+		}
+	}
+	for _, wwid := range r.W.WWIDs() {
+		if !r.W.IsGreedy() && !r.W.HasOutlasted(wwid) && !stays(wwid) {
+			return "the name of the disk " + wwid + " with multipathd"
+		}
+	}
+	return ""
+}
+
 // Leftover names something of a volume that is left, "" if nothing is.
 func Leftover(r *world.Run) string {
 	left := strings.Join(r.Core.Hidden(), ", ") // nobody could look there: any volume may be
@@ -84,11 +102,8 @@ func Leftover(r *world.Run) string {
 	for _, s := range r.W.OwnSessions() {
 		return "the session " + strconv.FormatUint(uint64(s.ID), 10) + " with " + s.Target
 	}
-	for _, m := range r.W.MultipathMaps() {
-		return "the map " + m.UUID
-	}
-	for _, wwid := range r.W.WWIDs() {
-		return "the name of the disk " + wwid + " with multipathd"
+	if what := mapLeft(r); what != "" {
+		return what
 	}
 	for _, d := range r.W.HeldDevices() {
 		return "the hold " + d.Name + " of device " + d.Device

@@ -257,7 +257,7 @@ func seesFailure(r *world.Run, thing string, seen []hal.MountID) {
 // person deletes the pod. What its containers have counts as well: the pod may have been edited since.
 func OccupiesFailed(r *world.Run, p *world.Pod) bool {
 	return slices.ContainsFunc(slices.Concat(p.Uses, p.Given), func(u world.Use) bool {
-		return HasFailed(r, u) && (u.Portal != "" || slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool {
+		return HasFailed(r, u) && (u.IsOfArray() || slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool {
 			return d.Name == u.Driver && (!d.Is.Staging || d.Is.Style != sim.StageMounts)
 		}))
 	})
@@ -266,7 +266,7 @@ func OccupiesFailed(r *world.Run, p *world.Pod) bool {
 // HasFailed: the filesystem of a volume has failed, be it that nobody has noticed yet. It is made again once no
 // container runs on it.
 func HasFailed(r *world.Run, u world.Use) bool {
-	return (u.Driver != "" || u.Portal != "") && r.W.DiskFailed(u.Path) != sim.NoDiskFailure
+	return (u.Driver != "" || u.IsOfArray()) && r.W.DiskFailed(u.Path) != sim.NoDiskFailure
 }
 
 // UnpublishSent is S7 and a part of S22.

@@ -3,11 +3,11 @@ package mutants
 // iscsis is engines that serve iSCSI volumes wrong.
 var iscsis = []Mutant{
 	{
-		"a disk is what a target has under a number", "S2, S28, laws 8.6", "engine/plugin/disk.LookAt",
+		"a disk is what a target has under a number", "S2, S28, laws 8.6", "engine/plugin/disk.Paths.look",
 		`case had != "" && had != b.Says:`, `case had != "" && had == b.Says+"?":`,
 	},
 	{
-		"what the kernel found once is what a disk is", "S2, laws 8.7", "engine/plugin/disk.LookAt",
+		"what the kernel found once is what a disk is", "S2, laws 8.7", "engine/plugin/disk.Paths.look",
 		"case b.Says != d.WWID:", `case b.Says == d.WWID+"?":`,
 	},
 	{
@@ -24,8 +24,7 @@ var iscsis = []Mutant{
 	},
 	{
 		"a session stays when its last user has gone", "L1", "engine/plugin/iscsi.logOut",
-		"err := h.ISCSI.Logout(op.Call(o), recordOf(o), s.ID); err != nil {",
-		`err := error(nil); err != nil {`,
+		"err = h.ISCSI.Logout(op.Call(o), recordOf(o), s.ID)\n\tif", "err = nil\n\tif",
 	},
 	{
 		"a session is on the interface of the node", "S1, laws 8.8", "engine/plugin/iscsi.volume.own",
@@ -43,7 +42,7 @@ var iscsis = []Mutant{
 	},
 	{
 		"a session that has ended is taken for up", "L2", "engine/plugin/iscsi.findDisk",
-		"r.BelowUnknown = true", "r.BelowUnknown = false",
+		"r.BelowUnknown || ended", "r.BelowUnknown && ended",
 	},
 	{
 		"a pod keeps a mount whose device is gone", "L2", "engine/plugin/disk.work.up",

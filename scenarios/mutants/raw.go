@@ -12,7 +12,7 @@ var raws = []Mutant{
 	},
 	{
 		"that a disk is in use is not said of a raw volume", "L12", "engine/plugin/disk.setUpHold",
-		"if hal.Is(err, syscall.EBUSY) {", "if false {",
+		"if isTaken(err) {", "if false {",
 	},
 	{
 		"a disk that a pod has raw is mounted for another", "S2, laws 8.9", "engine/plugin/disk.Holds",

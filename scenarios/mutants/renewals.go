@@ -50,6 +50,6 @@ var renewals = []Mutant{
 	},
 	{
 		"a renewal that fails is tried again each few seconds", "laws 2.5", "engine/core.Core.setBack",
-		"isAwaited := in.Verb != Refresh || r.Renew == 0", "isAwaited := in.Verb != Refresh || r.Renew >= 0",
+		"isAwaited := in.why != whyRefresh || r.Renew == 0", "isAwaited := in.why != whyRefresh || r.Renew >= 0",
 	},
 }

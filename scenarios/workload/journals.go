@@ -156,7 +156,7 @@ func shrinksJournal(r *world.Run, bytes int64) {
 func HasRoomFor(r *world.Run, p *world.Pod) bool {
 	room, most := int64(0), int64(cases.PodRoom)
 	for _, u := range p.Uses {
-		if u.Portal != "" { // it has a session and a device, too, and what is kept of its disk
+		if u.IsOfArray() { // it has a session and a device, too, and what is kept of its disk
 			room, most = room+4*cases.LadderRoom, most+4*cases.LadderRoom
 		}
 		room += cases.LadderRoom / 2

@@ -56,7 +56,7 @@ type Use struct {
 	Image          string            // the reference of an image
 	Told           map[string]string // what the driver of a FlexVolume is to be told of it
 	Disk           string            // what core calls a disk with a filesystem of its own
-	Portal         string            // of a disk on the storage network, the portal of its target
+	Portals        []string          // of a disk on the storage network, those of its target, or the port of its array
 	Memory         bool              // an emptyDir in memory
 	ReadOnly       bool              // of a CSI volume
 	Bare           bool              // of a CSI volume whose driver mounts nothing, and is configured so
@@ -64,6 +64,9 @@ type Use struct {
 	Ephemeral      bool              // an inline volume
 	Exempt         bool              // nothing is looked for
 }
+
+// IsOfArray reports whether a use is of a disk on the storage network.
+func (u *Use) IsOfArray() bool { return len(u.Portals) > 0 }
 
 // Thing names what a use is of among all volumes that pods can share, as core does: of a CSI volume driver^handle.
 func (u *Use) Thing() string {
@@ -183,7 +186,7 @@ func (r *Run) isHeldUnder(p *Pod, b *core.Belief) bool {
 // IsSilent reports whether the server of a volume does not answer.
 func (r *Run) IsSilent(u Use) bool {
 	return u.Driver != "" && r.W.IsSilent(u.Driver, u.Volume) || u.Share != "" && r.W.IsShareSilent(u.Share) ||
-		u.Portal != "" && r.W.IsPortalAway(u.Portal)
+		u.IsOfArray() && !slices.ContainsFunc(u.Portals, func(at string) bool { return !r.W.IsPortalAway(at) })
 }
 
 // Halt ends the containers of p.

@@ -35,6 +35,8 @@ type RoomRun interface {
 	// Corrects is a person who edits a pod of which a volume is refused so that it is refused no more; false if no edit
 	// does that.
 	Corrects(r *Run, p *Pod) bool
+	// Stays reports whether the map of a disk is nobody's to remove.
+	Stays(r *Run, wwid string) bool
 }
 
 // PlainRun notes and judges nothing. Those of sources embed it for the methods that they don't need.
@@ -128,3 +130,6 @@ func (r *Run) Sees(e *sim.Effect) {
 		m.Sees(r, e)
 	}
 }
+
+// Stays has all maps be removed.
+func (PlainRun) Stays(*Run, string) bool { return false }

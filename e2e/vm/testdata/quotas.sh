@@ -138,7 +138,7 @@ holds() {
 		start
 		ready dies
 		count 3
-		not fill 5 large 1024
+		not fill 5 large 2048
 		remove dies
 		gone dies
 		soon count 2

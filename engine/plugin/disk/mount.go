@@ -128,8 +128,13 @@ func (w work) notMounted(err error) core.Result {
 	if hal.Is(err, syscall.EUCLEAN) {
 		return op.Unknown(w.needsMending(err))
 	}
-	return op.Unknown(err.Error())
+	r := op.Unknown(err.Error())
+	r.BelowUnknown = isTaken(err)
+	return r
 }
+
+// isTaken: somebody else has the disk, which may be multipathd: the disk is looked at again, and used by its map.
+func isTaken(err error) bool { return hal.Is(err, syscall.EBUSY) }
 
 // exchanged is the end of a setup that finds another disk mounted than the one that it has looked at.
 func (w work) exchanged(m hal.Mount, device string) core.Result {
@@ -200,7 +205,7 @@ func (w work) format(device string) (core.Result, bool) {
 	})
 	if err != nil {
 		r := op.Failed(err)
-		r.BelowUnknown = hal.Is(err, syscall.EEXIST) || hal.Is(err, syscall.ENODEV) // it is not what it was
+		r.BelowUnknown = hal.Is(err, syscall.EEXIST) || hal.Is(err, syscall.ENODEV) || isTaken(err) // it is not what it was
 		return r, false
 	}
 	return core.Result{}, true

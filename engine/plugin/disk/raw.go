@@ -163,8 +163,8 @@ func setUpHold(h *hal.Host, o core.Op) core.Result {
 	switch {
 	case err != nil:
 		r := op.Failed(err)
-		r.BelowUnknown = hal.Is(err, syscall.ENODEV)
-		if hal.Is(err, syscall.EBUSY) {
+		r.BelowUnknown = hal.Is(err, syscall.ENODEV) || isTaken(err)
+		if isTaken(err) {
 			r.Reason = fmt.Sprintf("%s: %s; volnode gives it to no pod, and tries again; unmount it, or end who has it",
 				w.name(), err)
 		}

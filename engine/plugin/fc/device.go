@@ -16,150 +16,127 @@ func deviceVerbs() plugin.Verbs {
 	return plugin.Verbs{SetUp: findDisk, TearDown: removeDisk, Inspect: inspectDisk}
 }
 
-// notPresent is the state of a port that the kernel has given up.
-const notPresent = "Not Present"
-
-// ways are the ways to a port of a target: each port of the node that sees it is one.
-func ways(h *hal.Host, o core.Op, d which) ([]hal.FCRemotePort, error) {
-	all, err := h.FC.RemotePorts(op.Call(o))
-	return slices.DeleteFunc(all, func(p hal.FCRemotePort) bool {
-		return p.Name != d.port || !p.IsTarget || p.State == notPresent
-	}), err
-}
-
-// findDisk has the kernel find the disk, and looks at it. What the kernel shows of a disk that the array has exchanged
-// is of the former one: it forgets that, if nobody uses it, and finds the other.
+// findDisk has the kernel find the disk, and looks at it.
 func findDisk(h *hal.Host, o core.Op) core.Result {
-	is := whichHas(o)
-	if is.wwid != "" {
-		return findNamed(h, o, is)
-	}
-	all, err := ways(h, o, is)
-	switch {
-	case err != nil:
+	p, err := paths(h, o, true)
+	if err != nil {
 		return op.NotDone(err.Error())
-	case len(all) == 0:
-		return notSeen(h, o, is)
-	case len(all) > 1:
-		return multipath(fmt.Sprintf("%d ports of this node see the port %s", len(all), is.port))
-	case !all[0].IsUp():
-		return op.NotDone(fmt.Sprintf("the port %s does not answer (it is %s); volnode looks again; look at the fabric and "+
-			"the array", is.port, all[0].State))
 	}
-	d, found, err := disk.ScannedAt(h, o, all[0].At(uint64(is.lun)))
-	switch {
-	case err != nil:
-		return op.Failed(err)
-	case !found:
-		return op.Unknown(fmt.Sprintf("the port %s shows this node no disk with LUN %d, or the kernel has not found it "+
-			"yet; volnode looks again; check what the array gives to this node", is.port, is.lun))
-	}
-	return disk.LookAt(h, o, d, is.people(), func(says string) core.Result {
-		return disk.Exchanged(h, o, d, is.people(), says)
-	})
+	return p.SetUp(h, o)
 }
 
-// notSeen is the end of a setup for a port that no port of the node sees.
-func notSeen(h *hal.Host, o core.Op, is which) core.Result {
+// inspectDisk tells of the same disk by what the kernel found, and does not touch it.
+func inspectDisk(h *hal.Host, o core.Op) core.Result {
+	p, err := paths(h, o, false)
+	if err != nil {
+		return op.NotDone(err.Error())
+	}
+	return p.Inspect(h, o)
+}
+
+// removeDisk has the kernel forget the disk that the volume has had, once all is on it: a scan finds it again. Each
+// other one stays, as the kernel finds disks unasked.
+func removeDisk(h *hal.Host, o core.Op) core.Result {
+	p, err := paths(h, o, false)
+	if err != nil {
+		return op.NotDone(err.Error())
+	}
+	p.Disks = slices.DeleteFunc(p.Disks, func(d hal.SCSIDisk) bool { return d.WWID != p.WWID })
+	return p.TearDown(h, o)
+}
+
+// paths are those that the kernel has; with isToScan, it is asked to look for the others.
+func paths(h *hal.Host, o core.Op, isToScan bool) (p disk.Paths, err error) {
+	is := whichHas(o.Params)
+	p.Name, p.WWID = is.people(), core.FactOf(o.Facts, disk.FactDisk)
+	if is.wwid != "" {
+		return p, addNamed(h, o, is.wwid, &p)
+	}
+	all, err := h.FC.RemotePorts(op.Call(o))
+	if err != nil {
+		return p, err
+	}
+	known := 0
+	for _, name := range is.ports {
+		ways := waysTo(all, name)
+		known += len(ways)
+		if isToScan && len(ways) == 0 {
+			p.Lost = append(p.Lost, notSeen(h, o, name))
+		}
+		for _, way := range ways {
+			if err = look(h, o, way, isToScan, &p); err != nil {
+				return p, err
+			}
+		}
+	}
+	p.IsMany = known > 1 || len(is.ports) > 1
+	return p, nil
+}
+
+// waysTo are the ways to a port of a target: each port of the node for which the kernel has not given it up is one.
+func waysTo(all []hal.FCRemotePort, name hal.WWPN) (ways []hal.FCRemotePort) {
+	for _, port := range all {
+		if port.Name == name && port.IsTarget && port.State != "Not Present" {
+			ways = append(ways, port)
+		}
+	}
+	return ways
+}
+
+// look adds the path that there is by one way, or why there is none. It fails if what the kernel has can't be read.
+func look(h *hal.Host, o core.Op, way hal.FCRemotePort, isToScan bool, p *disk.Paths) error {
+	at := way.At(uint64(whichHas(o.Params).lun))
+	switch {
+	case !isToScan:
+		d, found, err := disk.At(h, o, at)
+		if found {
+			p.Disks = append(p.Disks, d)
+		}
+		return err
+	case !way.IsUp():
+		p.Lost = append(p.Lost, fmt.Sprintf("the port %s does not answer (it is %s); look at the fabric and the array",
+			way.Name, way.State))
+		return nil
+	}
+	d, found, err := disk.ScannedAt(h, o, at)
+	switch {
+	case err != nil:
+		p.Lost, p.MayCome = append(p.Lost, fmt.Sprintf("the port %s: %s", way.Name, err)), true
+	case found:
+		p.Disks = append(p.Disks, d)
+	default:
+		p.Lost, p.MayCome = append(p.Lost, fmt.Sprintf("the port %s shows this node no such disk, or the kernel has not "+
+			"found it yet; check what the array gives to this node", way.Name)), true
+	}
+	return nil
+}
+
+// notSeen says why there is no way to a port.
+func notSeen(h *hal.Host, o core.Op, name hal.WWPN) string {
 	own, err := h.FC.Hosts(op.Call(o))
 	switch {
 	case err != nil:
-		return op.NotDone(err.Error())
+		return err.Error()
 	case len(own) == 0:
-		return op.NotDone(fmt.Sprintf("this node has no Fibre Channel port, so nothing sees the port %s; add one, or have "+
-			"the pod run on another node", is.port))
+		return fmt.Sprintf("this node has no Fibre Channel port, so nothing sees the port %s; add one, or have the pod run "+
+			"on another node", name)
 	}
 	var names []string
 	for _, p := range own {
 		names = append(names, fmt.Sprintf("%s (%s)", p.Name, p.State))
 	}
-	return op.NotDone(fmt.Sprintf("no port of this node sees the port %s as a target: it has %s; volnode looks again; "+
-		"check targetWWNs, the cables and the zones of the fabric", is.port, strings.Join(names, ", ")))
+	return fmt.Sprintf("no port of this node sees the port %s as a target: it has %s; check targetWWNs, the cables and "+
+		"the zones of the fabric", name, strings.Join(names, ", "))
 }
 
-// multipath refuses what has more than one way.
-func multipath(why string) core.Result {
-	r := op.NotDone(why + ": more than one way to a disk takes multipath, which volnode does not serve; leave it one " +
-		"way, by the zones of the fabric or the access list of the array")
-	r.Blocked = true
-	return r
-}
-
-// findNamed looks at the disk of a WWID, if the kernel has it. It is scanned for nowhere, so the kernel is not made to
-// forget what the array has exchanged.
-func findNamed(h *hal.Host, o core.Op, is which) core.Result {
-	all, err := h.SCSI.Named(op.Call(o), is.wwid)
-	switch {
-	case err != nil:
-		return op.NotDone(err.Error())
-	case len(all) == 0:
-		return op.NotDone(fmt.Sprintf("the kernel has no disk %s; volnode scans for none that only a WWID names, and looks "+
-			"again; have the array give it to this node, and scan for it (scsi_host/hostN/scan), or name targetWWNs and a lun",
-			is.wwid))
-	case len(all) > 1:
-		return multipath(fmt.Sprintf("the kernel has the disk %s at %s and at %s", is.wwid, all[0].Address, all[1].Address))
+// addNamed adds the paths that the kernel has to the disk of a WWID. It is scanned for nowhere, so the kernel is not
+// made to forget any.
+func addNamed(h *hal.Host, o core.Op, wwid string, p *disk.Paths) (err error) {
+	p.Disks, err = h.SCSI.Named(op.Call(o), wwid)
+	p.IsMany, p.Stays = len(p.Disks) > 1, true
+	if len(p.Disks) == 0 {
+		p.Lost = append(p.Lost, "the kernel has no disk "+wwid+"; volnode scans for none that only a WWID names; "+
+			"have the array give it to this node, and scan for it (scsi_host/hostN/scan), or name targetWWNs and a lun")
 	}
-	d := all[0]
-	return disk.LookAt(h, o, d, is.people(), func(says string) core.Result {
-		r := op.NotDone(fmt.Sprintf("/dev/%s is the disk %s by now, and the kernel takes it for %s; volnode does not use "+
-			"it; have the kernel forget it (device/delete), and scan for it again", d.Name, says, is.wwid))
-		r.Blocked = true
-		return r
-	})
-}
-
-// have are the disks that the kernel has where the rung's disk may be.
-func have(h *hal.Host, o core.Op) ([]hal.SCSIDisk, error) {
-	is := whichHas(o)
-	if is.wwid != "" {
-		return h.SCSI.Named(op.Call(o), is.wwid)
-	}
-	ports, err := ways(h, o, is)
-	if err != nil {
-		return nil, err
-	}
-	var all []hal.SCSIDisk
-	for _, p := range ports {
-		d, found, err := disk.At(h, o, p.At(uint64(is.lun)))
-		switch {
-		case err != nil:
-			return nil, err
-		case found:
-			all = append(all, d)
-		}
-	}
-	return all, nil
-}
-
-// find is the disk that was set up, else one that may be: the first.
-func find(h *hal.Host, o core.Op) (d hal.SCSIDisk, found bool, err error) {
-	all, err := have(h, o)
-	if i := slices.IndexFunc(all, func(d hal.SCSIDisk) bool { return disk.Print(d) == o.Fingerprint }); i >= 0 {
-		return all[i], true, err
-	}
-	if len(all) == 0 {
-		return d, false, err
-	}
-	return all[0], true, err
-}
-
-// inspectDisk tells of the same disk by what the kernel found, and does not touch it.
-func inspectDisk(h *hal.Host, o core.Op) core.Result { return disk.Sees(find(h, o)) }
-
-// removeDisk has the kernel forget the disk that the volume has had, once all is on it: a scan finds it again. One that
-// is known by its WWID alone stays, as nobody could scan for it; so does each other one, as the kernel finds disks
-// unasked.
-func removeDisk(h *hal.Host, o core.Op) core.Result {
-	if whichHas(o).wwid != "" {
-		return core.Result{Outcome: hal.Done}
-	}
-	d, found, err := find(h, o)
-	had := core.FactOf(o.Facts, disk.FactDisk)
-	switch {
-	case err != nil:
-		return op.NotDone(err.Error())
-	case !found || d.WWID != had:
-		return core.Result{Outcome: hal.Done}
-	}
-	return disk.Remove(h, o, d)
+	return err
 }

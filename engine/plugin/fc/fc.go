@@ -1,12 +1,13 @@
-// Package fc is the volume source fc: a disk (LUN) of a port of Fibre Channel, or one that is known by its WWID, with a
-// filesystem (K:G85, K:G86). Its ladder is bind/pod → mount/disk → device/disk: there is nothing to log in to, as the
-// node's own ports do that.
+// Package fc is the volume source fc: a disk (LUN) of ports of Fibre Channel, or one that is known by its WWID (K:G85,
+// K:G86). Its ladder is bind/pod → mount/disk → device/disk, or, of a raw block volume, map/pod → hold/disk →
+// device/disk: there is nothing to log in to, as the node's own ports do that.
 //
 // The kernel is made to ask for one disk of one port, never for all of a bus, and no port is reset. Of a disk that is
 // known by its WWID alone nothing says where it is: it is used if the kernel has it.
 package fc
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ const (
 	Kind       core.Kind = "fc"
 	KindMount  core.Kind = "fc.mount"
 	KindDevice core.Kind = "fc.device"
+	KindMap    core.Kind = "fc.map"  // of raw block volumes, as is
+	KindHold   core.Kind = "fc.hold" // this
 )
 
 const pluginName = "kubernetes.io/fc"
@@ -33,9 +36,10 @@ var directory = plugin.DirectoryOf(pluginName)
 
 // The parameters that say which disk it is: a port and a LUN, or a WWID in the kernel's words.
 const (
-	paramPort = "port"
-	paramLUN  = "lun"
-	paramWWID = "wwid"
+	paramPort  = "port"
+	paramPorts = "ports" // all that have the disk, that one first, with commas between them
+	paramLUN   = "lun"
+	paramWWID  = "wwid"
 )
 
 // Source is fc: PersistentVolumes with spec.fc, and volumes of pods.
@@ -46,21 +50,26 @@ func Source() plugin.Source {
 		InVolume: func(pv *corev1.PersistentVolume) bool { return pv.Spec.FC != nil },
 		Ladder:   Ladder,
 		Kinds: []plugin.Kind{
-			{Name: Kind, Verbs: disk.BindVerbs(), Measure: plugin.MeasurePath},
+			{Name: Kind, Verbs: disk.BindVerbs(), Measure: plugin.MeasurePath, Health: health},
 			{Name: KindMount, Verbs: disk.MountVerbs(), IsDevice: true, IsShared: true},
 			{Name: KindDevice, Verbs: deviceVerbs(), IsDevice: true, IsShared: true},
+			{Name: KindMap, Verbs: disk.MapVerbs()},
+			{Name: KindHold, Verbs: disk.HoldVerbs(), IsDevice: true, IsShared: true},
 		},
 		Scan: func() plugin.Scan {
-			return &scan{binds: plugin.Directories{Found: bindRung, Bad: plugin.BadObjectName}}
+			return &scan{
+				binds: plugin.Directories{Found: bindRung, Bad: plugin.BadObjectName},
+				maps:  disk.Maps{Map: KindMap, Hold: KindHold, Directory: directory},
+			}
 		},
 	}
 }
 
 // which is the disk that a volume names.
 type which struct {
-	port hal.WWPN // 0 for none
-	lun  int32
-	wwid string // in the kernel's words, "naa.600…"; "" of a disk that a port has
+	ports []hal.WWPN // each has the disk; the first names it
+	lun   int32
+	wwid  string // in the kernel's words, "naa.600…"; "" of a disk that ports have
 }
 
 // volume is what the fields of a PersistentVolume, or of a volume of a pod, say.
@@ -101,8 +110,15 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	device := core.Rung{
 		Key: is.key(), Kind: KindDevice, Volume: is.name(), Intent: true, Want: is.whose(v),
 	}
+	if len(is.ports) > 0 {
+		device.Want = append(device.Want, is.waysParam())
+	}
+	if v.Block {
+		return is.raw(v, device).Rungs(to, v), nil
+	}
 	bind := bindRung(v.Root, string(v.Pod.UID), is.spec)
 	bind.Volume = is.name()
+	bind.Want = append(bind.Want, is.healthOf()...)
 	if is.pv != "" {
 		bind.Want = append(bind.Want, core.Param{Name: plugin.ParamPV, Value: is.pv})
 	}
@@ -114,6 +130,19 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}.Rungs(to, v)
 }
 
+// raw is the ladder of a raw block volume.
+func (is *volume) raw(v plugin.Volume, device core.Rung) disk.RawLadder {
+	l := disk.RawLadder{
+		Map:    disk.MapRung(KindMap, v.Root, string(v.Pod.UID), directory, is.spec),
+		Hold:   disk.HoldRung(KindHold, disk.HoldKey(KindHold, string(device.Key))),
+		Device: device, IsReadOnly: is.src.ReadOnly, Same: is.params(),
+	}
+	l.Map.Volume = is.name()
+	l.Map.Want = append(l.Map.Want, core.Param{Name: plugin.ParamPV, Value: is.pv})
+	l.Hold.Want = append(l.Hold.Want, is.whose(v)[1:]...)
+	return l
+}
+
 // whose says whose volume a rung is of that pods share.
 func (is *volume) whose(v plugin.Volume) []core.Param {
 	return []core.Param{
@@ -121,7 +150,10 @@ func (is *volume) whose(v plugin.Volume) []core.Param {
 	}
 }
 
-const mostLUN = 255 // validation of Kubernetes
+const (
+	mostLUN   = 255 // validation of Kubernetes
+	mostPorts = 16  // that have a disk; each volume needs room for the names of all
+)
 
 // settle gives what is left out its default, and says what is wrong with the rest.
 func (is *volume) settle(v plugin.Volume) *plugin.Problem {
@@ -135,29 +167,33 @@ func (is *volume) settle(v plugin.Volume) *plugin.Problem {
 	case len(ports) > 0 && len(wwids) > 0:
 		return plugin.Problemf(is.field("wwids"), "stands beside targetWWNs; Kubernetes allows one of the two: remove the "+
 			"other")
-	case len(ports) > 1:
-		return plugin.Problemf(is.field("targetWWNs"), "more than one port takes multipath, which volnode does not serve; "+
-			"name one")
+	case len(ports) > mostPorts:
+		return plugin.Problemf(is.field("targetWWNs"), "has %d ports; volnode uses at most %d", len(ports), mostPorts)
 	case len(wwids) > 1:
-		return plugin.Problemf(is.field("wwids"), "more than one WWID takes multipath, which volnode does not serve; "+
-			"name one")
-	case v.Block:
-		return plugin.Problemf(is.field("targetWWNs"), "is of a raw block volume; volnode serves Fibre Channel volumes "+
-			"with volumeMode Filesystem")
+		return plugin.Problemf(is.field("wwids"), "has %d WWIDs, and a disk has one, by each of its paths; name that",
+			len(wwids))
+	case v.Block && v.PV == nil:
+		return plugin.Problemf(is.field("targetWWNs"), "is of no PersistentVolume, so it has no volumeMode; name it in "+
+			"volumeMounts")
 	case len(wwids) == 1:
 		return is.settleWWID(wwids[0])
 	}
-	port, isGood := portOf(ports[0])
+	for _, text := range ports {
+		port, isGood := portOf(text)
+		if !isGood {
+			return plugin.Problemf(is.field("targetWWNs"), "%.50q is no name of a port; it has 16 hexadecimal digits", text)
+		}
+		if !slices.Contains(is.ports, port) {
+			is.ports = append(is.ports, port)
+		}
+	}
 	switch {
-	case !isGood:
-		return plugin.Problemf(is.field("targetWWNs"), "%.50q is no name of a port; it has 16 hexadecimal digits",
-			ports[0])
 	case is.src.Lun == nil:
 		return plugin.Problemf(is.field("lun"), "is missing; it says which disk of the port it is")
 	case *is.src.Lun < 0 || *is.src.Lun > mostLUN:
 		return plugin.Problemf(is.field("lun"), "%d is not between 0 and %d", *is.src.Lun, mostLUN)
 	}
-	is.port, is.lun = port, *is.src.Lun
+	is.lun = *is.src.Lun
 	return nil
 }
 
@@ -208,7 +244,7 @@ func (d which) entry() string {
 			return k.digit + digits
 		}
 	}
-	return d.port.String() + lunMark + strconv.Itoa(int(d.lun))
+	return d.ports[0].String() + lunMark + strconv.Itoa(int(d.lun))
 }
 
 const lunMark = "-lun-"
@@ -221,19 +257,17 @@ func whichOf(entry string) (d which, isOne bool) {
 		return d, isOne && d.entry() == entry
 	}
 	n, err := strconv.ParseInt(lun, 10, 32)
-	d.port, isOne = portOf(port)
-	d.lun = int32(n)
+	first, isOne := portOf(port)
+	d.ports, d.lun = []hal.WWPN{first}, int32(n)
 	return d, isOne && err == nil && d.entry() == entry && n >= 0 && n <= mostLUN
 }
 
 // name names the disk.
-func (d which) name() string { return nameOf(d.port, d.lun, d.wwid) }
-
-func nameOf(port hal.WWPN, lun int32, wwid string) string {
-	if wwid != "" {
-		return string(Kind) + "^" + wwid
+func (d which) name() string {
+	if d.wwid != "" {
+		return string(Kind) + "^" + d.wwid
 	}
-	return string(Kind) + "^" + port.String() + " lun " + strconv.Itoa(int(lun))
+	return string(Kind) + "^" + d.ports[0].String() + " lun " + strconv.Itoa(int(d.lun))
 }
 
 // people is the disk as people know it.
@@ -241,13 +275,15 @@ func (d which) people() string {
 	if d.wwid != "" {
 		return "the disk " + d.wwid
 	}
-	return "LUN " + strconv.Itoa(int(d.lun)) + " of port " + d.port.String()
+	return "LUN " + strconv.Itoa(int(d.lun)) + " of port " + d.ports[0].String()
 }
 
 func (d which) key() hal.Key { return hal.Key(string(KindDevice) + "/" + d.entry()) }
 
 // DeviceKey is the key of a disk that a port has.
-func DeviceKey(port hal.WWPN, lun int32) hal.Key { return which{port: port, lun: lun}.key() }
+func DeviceKey(port hal.WWPN, lun int32) hal.Key {
+	return which{ports: []hal.WWPN{port}, lun: lun}.key()
+}
 
 // params says which disk it is.
 func (d which) params() []core.Param {
@@ -257,18 +293,31 @@ func (d which) params() []core.Param {
 	}
 	return []core.Param{
 		{Name: paramLUN, Value: strconv.Itoa(int(d.lun)), OnChange: change},
-		{Name: paramPort, Value: d.port.String(), OnChange: change},
+		{Name: paramPort, Value: d.ports[0].String(), OnChange: change},
 	}
 }
 
-// whichHas is the disk of a rung.
-func whichHas(o core.Op) which {
-	if wwid := core.Value(o.Params, paramWWID); wwid != "" {
+// waysParam says which ports have the disk. It changes nothing of what is mounted which they are, but for the first.
+func (d which) waysParam() core.Param {
+	var names []string
+	for _, port := range d.ports {
+		names = append(names, port.String())
+	}
+	return core.Param{Name: paramPorts, Value: strings.Join(names, ","), OnChange: core.OnChangeRefresh}
+}
+
+// whichHas is the disk that parameters of a rung say.
+func whichHas(params []core.Param) which {
+	if wwid := core.Value(params, paramWWID); wwid != "" {
 		return which{wwid: wwid}
 	}
-	port, _ := portOf(core.Value(o.Params, paramPort))
-	lun, _ := strconv.ParseInt(core.Value(o.Params, paramLUN), 10, 32)
-	return which{port: port, lun: int32(lun)}
+	lun, _ := strconv.ParseInt(core.Value(params, paramLUN), 10, 32)
+	d := which{lun: int32(lun)}
+	for _, text := range strings.Split(cmp.Or(core.Value(params, paramPorts), core.Value(params, paramPort)), ",") {
+		port, _ := portOf(text)
+		d.ports = append(d.ports, port)
+	}
+	return d
 }
 
 // Key is the key of a pod's volume. spec is the name of the PersistentVolume, or the pod's volume if inline.
@@ -279,7 +328,7 @@ func bindRung(root, uid, spec string) core.Rung {
 	place := plugin.PodPlace(root, uid, directory, spec)
 	return core.Rung{
 		Key: Key(uid, spec), Kind: Kind, Pod: core.PodUID(uid), Pins: true,
-		Want: append(make([]core.Param, 0, 8), // one is who the pod is
+		Want: append(make([]core.Param, 0, 12), // one is who the pod is
 			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
 			core.Param{Name: plugin.ParamSpec, Value: spec},
 			core.Param{Name: plugin.ParamStop, Value: place.Stop},

@@ -173,7 +173,7 @@ func TestAPortIsAway(t *testing.T) {
 	n.World.AddFCTarget(port)
 	_, r = up(t, n, of())
 	require.Equal(t, hal.Unknown, r.Outcome)
-	require.Contains(t, r.Reason, "shows this node no disk with LUN 1")
+	require.Contains(t, r.Reason, "shows this node no such disk")
 	n.World.AddSANDisk(first, "ext4", "88888888-1111-4222-8333-444455556666")
 	n.World.MapLUN(port.String(), 1, first)
 	ops, r := up(t, n, of())
@@ -188,22 +188,115 @@ func TestAPortIsAway(t *testing.T) {
 	require.Equal(t, hal.Done, removeDisk(n.HAL(), ops[0]).Outcome)
 }
 
-// TestTwoWaysTakeMultipath is a disk that the node sees twice: through two ports of its own, or under two numbers.
-func TestTwoWaysTakeMultipath(t *testing.T) {
-	n := node()
-	n.World.AddFCHost(2)
-	_, r := up(t, n, of())
-	require.True(t, r.Blocked)
-	require.Contains(t, r.Reason, "2 ports of this node see the port 50060e801049cfd1: more than one way to a disk takes "+
-		"multipath")
-	n = node()
-	n.World.MapLUN(port.String(), 2, first)
-	for lun := range uint64(3) {
-		require.NoError(t, n.HAL().SCSI.Scan(hal.Call{}, hal.SCSIAddress{Host: 2, LUN: lun}))
+// TestTwoWaysAreUsedByTheirMap is a disk that the node sees twice: by two ports of its own, by two of the array, or
+// under two numbers.
+func TestTwoWaysAreUsedByTheirMap(t *testing.T) {
+	for text, see := range map[string]func(*plugintest.Node) plugin.Volume{
+		"two ports of the node": func(n *plugintest.Node) plugin.Volume {
+			n.World.AddFCHost(2)
+			return of()
+		},
+		"two ports of the array": func(n *plugintest.Node) plugin.Volume {
+			n.World.AddFCTarget(other)
+			n.World.MapLUN(other.String(), 1, first)
+			return of(func(s *corev1.FCVolumeSource) { s.TargetWWNs = append(s.TargetWWNs, other.String()) })
+		},
+		"a name": func(n *plugintest.Node) plugin.Volume {
+			require.True(t, n.World.ScanByHand(port, 1))
+			n.World.MapLUN(port.String(), 2, first)
+			require.True(t, n.World.ScanByHand(port, 2))
+			return byName(first)
+		},
+	} {
+		t.Run(text, func(t *testing.T) {
+			n := node()
+			v := see(n)
+			n.World.SetMultipathd("off")
+			_, r := up(t, n, v)
+			require.Equal(t, hal.NotDone, r.Outcome)
+			require.Contains(t, r.Reason, "has several paths, which takes multipathd")
+			n.World.SetMultipathd("on")
+			ops, r := up(t, n, v)
+			require.Equal(t, hal.Done, r.Outcome, r.Reason)
+			require.Equal(t, "/dev/dm-0", core.FactOf(ops[0].Facts, disk.FactNode))
+			maps := n.World.MultipathMaps()
+			require.Len(t, maps, 1)
+			require.Len(t, maps[0].Paths, 2)
+			require.Equal(t, first, n.World.SANDiskAt(at))
+			require.Equal(t, ops[0].Fingerprint, inspectDisk(n.HAL(), ops[0]).Fingerprint)
+			down(t, n, ops)
+			if v.PV.Spec.FC.Lun == nil {
+				require.Len(t, n.World.MultipathMaps(), 1, "nobody could scan for its paths")
+				return
+			}
+			require.Empty(t, n.World.MultipathMaps())
+			require.Empty(t, known(t, n, first))
+		})
 	}
-	_, r = up(t, n, byName(first))
-	require.True(t, r.Blocked)
-	require.Contains(t, r.Reason, "at 2:0:0:1 and at 2:0:0:2: more than one way")
+}
+
+// TestADiskStaysOnePath is one that was set up before its port was seen a second time: it may be in use.
+func TestADiskStaysOnePath(t *testing.T) {
+	n := node()
+	ops, r := up(t, n, of())
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	n.World.AddFCHost(2)
+	r = findDisk(n.HAL(), ops[0])
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	require.Equal(t, ops[0].Fingerprint, r.Fingerprint)
+	require.Equal(t, ops[0].Fingerprint, inspectDisk(n.HAL(), ops[0]).Fingerprint)
+	require.Equal(t, hal.NotDone, removeDisk(n.HAL(), ops[0]).Outcome, "it is mounted")
+	down(t, n, ops)
+	require.Empty(t, known(t, n, first))
+}
+
+func TestAVolumeSaysWhichPortsAreLost(t *testing.T) {
+	n := node()
+	n.World.AddFCTarget(other)
+	n.World.MapLUN(other.String(), 1, first)
+	ops, r := up(t, n, of(func(s *corev1.FCVolumeSource) { s.TargetWWNs = append(s.TargetWWNs, other.String()) }))
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	says := func(params []core.Param, want, contains string) {
+		t.Helper()
+		all, err := health(n.HAL(), hal.Call{}, params)
+		require.NoError(t, err)
+		if want == "" {
+			require.Empty(t, all)
+			return
+		}
+		require.Len(t, all, 1)
+		require.Equal(t, want, all[0].Status+" "+all[0].Reason)
+		require.Contains(t, all[0].Message, contains)
+	}
+	bind := ops[2].Params
+	says(bind, "", "")
+	n.World.LoseFCTarget(other, 0)
+	says(bind, "DEGRADED PathLost", "has 1 of 2 paths: the port "+other.String()+" does not answer (it is Blocked)")
+	require.NoError(t, n.World.RunFor(2*time.Minute))
+	says(bind, "DEGRADED PathLost", "no port of this node sees the port "+other.String()+" any more")
+	r = findDisk(n.HAL(), ops[0])
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	require.Equal(t, ops[0].Fingerprint, r.Fingerprint)
+	require.Contains(t, r.Short, "has lost a path: no port of this node sees the port "+other.String())
+	n.World.RestoreFCTarget(other)
+	require.NoError(t, n.World.RunFor(2*time.Minute))
+	says(bind, "", "")
+	require.Empty(t, findDisk(n.HAL(), ops[0]).Short)
+	n.World.LoseFCTarget(other, 0)
+	n.World.LoseFCTarget(port, 0)
+	says(bind, "INACCESSIBLE NoPath", "no path to LUN 1 of port "+port.String()+" is left")
+
+	n = node()
+	require.True(t, n.World.ScanByHand(port, 1))
+	ops, r = up(t, n, byName(first))
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	bind = ops[2].Params
+	says(bind, "", "")
+	n.World.LoseFCTarget(port, 0)
+	says(bind, "INACCESSIBLE DiskFails", "is blocked")
+	require.NoError(t, n.World.RunFor(2*time.Minute))
+	says(bind, "INACCESSIBLE DiskGone", "the kernel has lost the disk "+first)
+	says(nil, "", "") // a start has found the volume
 }
 
 func TestFieldsThatCantBeServed(t *testing.T) {
@@ -213,13 +306,14 @@ func TestFieldsThatCantBeServed(t *testing.T) {
 		`spec.fc.targetWWNs: is missing; name the port`:      func(s *source) { s.TargetWWNs = nil },
 		`spec.fc.targetWWNs: "5006" is no name of a port`:    func(s *source) { s.TargetWWNs = []string{"5006"} },
 		`spec.fc.targetWWNs: "0x50060e801049cf" is no name`:  func(s *source) { s.TargetWWNs = []string{"0x50060e801049cf"} },
-		`spec.fc.targetWWNs: more than one port takes`:       func(s *source) { s.TargetWWNs = []string{"a", "b"} },
+		`spec.fc.targetWWNs: "b" is no name of a port`:       func(s *source) { s.TargetWWNs = append(s.TargetWWNs, "b") },
+		`spec.fc.targetWWNs: has 17 ports; volnode uses at`:  func(s *source) { s.TargetWWNs = make([]string, 17) },
 		`spec.fc.lun: is missing`:                            func(s *source) { s.Lun = nil },
 		`spec.fc.lun: 256 is not between 0 and 255`:          func(s *source) { *s.Lun = 256 },
 		`spec.fc.wwids: stands beside targetWWNs`:            func(s *source) { s.WWIDs = []string{first} },
 		`spec.fc.wwids: "1ATA disk" is no WWID that volnode`: byWWIDs("1ATA disk"),
 		`spec.fc.wwids: "../3600" is no WWID that volnode`:   byWWIDs("../3600"),
-		`spec.fc.wwids: more than one WWID takes multipath`:  byWWIDs("a", "b"),
+		`spec.fc.wwids: has 2 WWIDs, and a disk has one`:     byWWIDs("a", "b"),
 		`spec.fc.fsType: "btrfs" is not served`:              func(s *source) { s.FSType = "btrfs" },
 	} {
 		_, p := Ladder(nil, of(change))
@@ -227,9 +321,9 @@ func TestFieldsThatCantBeServed(t *testing.T) {
 		require.Contains(t, p.Error(), want)
 	}
 	v := of()
-	v.Block = true
+	v.Block, v.Spec.FC, v.PV = true, v.PV.Spec.FC, nil
 	_, p := Ladder(nil, v)
-	require.Contains(t, p.Error(), "is of a raw block volume")
+	require.Contains(t, p.Error(), "is of no PersistentVolume")
 }
 
 func TestNamesOfDisks(t *testing.T) {
@@ -243,7 +337,7 @@ func TestNamesOfDisks(t *testing.T) {
 		require.Equal(t, want, have)
 	}
 	for entry, want := range map[string]which{
-		"50060e801049cfd1-lun-1":            {port: port, lun: 1},
+		"50060e801049cfd1-lun-1":            {ports: []hal.WWPN{port}, lun: 1},
 		"36001405000000000000000000000000a": {wwid: first},
 	} {
 		have, is := whichOf(entry)

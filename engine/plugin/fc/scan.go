@@ -26,14 +26,20 @@ func mountRung(root, entry string, d which) core.Rung {
 // those of its ports unasked: the journal does.
 type scan struct {
 	binds  plugin.Directories
+	maps   disk.Maps
 	mounts []string
 	shown  disk.Shown
 }
 
 func (l *scan) Entry(s *plugin.Scanner, uid, name string) { l.binds.Entry(s, uid, name) }
 
-// Node lists where filesystems of disks are mounted.
+func (l *scan) Device(s *plugin.Scanner, uid string, e hal.Entry) { l.maps.Device(s, uid, e) }
+
+// Node lists where filesystems of disks are mounted, and the disks that are held.
 func (l *scan) Node(s *plugin.Scanner) error {
+	if err := l.maps.Node(s); err != nil {
+		return err
+	}
 	dir := mountsDir(s.Root)
 	names, err := s.Top(dir)
 	if err != nil {
@@ -58,4 +64,5 @@ func (l *scan) Discover(d *plugin.Discovery) {
 	}
 	l.binds.Discover(d)
 	l.shown.Stand(d.Upper[upper:], d.Lower[lower:])
+	l.maps.Discover(d, func(string) hal.Key { return "" })
 }

@@ -152,7 +152,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	}
 	device.Want = append(device.Want, pathsOf(len(sessions) > 1, is.portals)...)
 	if len(sessions) > 1 {
-		device.Need, device.Renew = 1, renewEvery
+		device.Need, device.Renew, device.Looks = 1, renewEvery, true
 	}
 	if v.Block {
 		return append(is.raw(v, device).Rungs(to, v), sessions...), nil
@@ -324,8 +324,12 @@ func pathsOf(isMany bool, portals []string) []core.Param {
 	}
 	return []core.Param{
 		{Name: paramMany, Value: many, OnChange: core.OnChangeRebuild},
-		{Name: paramPortals, Value: strings.Join(portals, ","), OnChange: core.OnChangeRefresh},
+		portalsParam(portals),
 	}
+}
+
+func portalsParam(portals []string) core.Param {
+	return core.Param{Name: paramPortals, Value: strings.Join(portals, ","), OnChange: core.OnChangeRefresh}
 }
 
 // paramsOf says which session it is.

@@ -219,10 +219,10 @@ func TestAVolumeSaysWhichPathsAreLost(t *testing.T) {
 	require.NoError(t, n.World.RunFor(time.Minute))
 	says("")
 	require.True(t, n.World.LogOutAtByHand(iqn, portal))
-	says("DEGRADED PathLost", "there is no session at the portal "+portal)
+	says("DEGRADED PathLost", "there is no session with "+iqn+" at the portal "+portal)
 	require.Equal(t, hal.Done, logIn(n.HAL(), ops[0]).Outcome)
 	require.Equal(t, hal.Done, logIn(n.HAL(), ops[1]).Outcome)
-	says("DEGRADED PathLost", "the kernel has lost its disk at the portal "+portal)
+	says("DEGRADED PathLost", "the kernel has lost its disk (LUN 1 of "+iqn+" at the portal "+portal)
 	n.World.SetMultipathd("off")
 	require.Equal(t, hal.Done, findDisk(n.HAL(), ops[2]).Outcome)
 	says("DEGRADED PathLost", "multipathd does not use /dev/sdb, which is at the portal "+portal)
@@ -230,4 +230,35 @@ func TestAVolumeSaysWhichPathsAreLost(t *testing.T) {
 	says("")
 	require.True(t, n.World.LogOutByHand(iqn))
 	says("INACCESSIBLE NoPath")
+}
+
+// mute is the disks of a node, of which one does not say which it is.
+type mute struct {
+	hal.Blocks
+	node string
+}
+
+func (m mute) Probe(c hal.Call, path string) (hal.BlockDevice, error) {
+	is, err := m.Blocks.Probe(c, path)
+	if path == m.node {
+		is.Says = ""
+	}
+	return is, err
+}
+
+// TestAPathThatDoesNotSayItsDisk is one that is being lost: the other one is used.
+func TestAPathThatDoesNotSayItsDisk(t *testing.T) {
+	n := nodeOfTwo()
+	ops, r := up(t, n, ofTwo())
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	h := n.HAL()
+	h.Blocks = mute{h.Blocks, "/dev/sdb"}
+	r = findDisk(h, ops[2])
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	require.Equal(t, ops[2].Fingerprint, r.Fingerprint)
+	require.Contains(t, r.Short, "/dev/sdb gives no WWID")
+	h.Blocks = mute{h.Blocks, "/dev/sdc"}
+	r = findDisk(h, ops[2])
+	require.Equal(t, hal.NotDone, r.Outcome)
+	require.Contains(t, r.Reason, "/dev/sdc gives no WWID")
 }

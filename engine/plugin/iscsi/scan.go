@@ -176,16 +176,18 @@ func (l *scan) device(r hal.ISCSIRecord, lun int32, at hal.SCSIDisk) (device cor
 		device.Want = plugin.Sorted(device.Want)
 		return device, at.Is()
 	}
-	device.Below, device.Need = nil, 1
 	var portals []string
+	device.Below = nil
 	for _, other := range l.records {
 		if other.Target == r.Target && other.Interface == r.Interface {
-			portals = append(portals, other.Portal)
-			device.Below = append(device.Below, sessionKey(other))
+			portals, device.Below = append(portals, other.Portal), append(device.Below, sessionKey(other))
 		}
 	}
-	// Nothing tells which portal the volume names first.
+	if len(portals) > 1 {
+		device.Need = 1
+	}
+	// Nothing tells which portal the volume names first, or if it names several.
 	device.Want = slices.DeleteFunc(device.Want, func(p core.Param) bool { return p.Name == paramPortal })
-	device.Want = plugin.Sorted(append(device.Want, pathsOf(true, portals)...))
+	device.Want = plugin.Sorted(append(device.Want, portalsParam(portals)))
 	return device, l.multi[i].Is()
 }

@@ -2,6 +2,7 @@ package iscsi
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -136,7 +137,11 @@ func logOut(h *hal.Host, o core.Op) core.Result {
 	if err != nil {
 		return op.NotDone(err.Error())
 	}
-	if err := h.ISCSI.Logout(op.Call(o), recordOf(o), s.ID); err != nil {
+	err = h.ISCSI.Logout(op.Call(o), recordOf(o), s.ID)
+	if hal.Is(err, syscall.EBUSY) && unmap(h, o, s) {
+		err = h.ISCSI.Logout(op.Call(o), recordOf(o), s.ID)
+	}
+	if err != nil {
 		r := op.Failed(err)
 		r.Fenced = r.Outcome == hal.Unknown
 		if hal.Is(err, syscall.EBUSY) {
@@ -145,6 +150,25 @@ func logOut(h *hal.Host, o core.Op) core.Result {
 		return r
 	}
 	return core.Result{Outcome: hal.Done}
+}
+
+// unmap removes the maps that multipathd has made of disks of a session, and that nobody has open. It reports whether
+// there was one.
+func unmap(h *hal.Host, o core.Op, s hal.ISCSISession) (did bool) {
+	disks, err := h.SCSI.Disks(op.Call(o), s.Host)
+	if err != nil {
+		return false
+	}
+	maps, err := h.Multipath.Maps(op.Call(o))
+	if err != nil {
+		return false
+	}
+	for _, m := range maps {
+		if m.Opens == 0 && slices.ContainsFunc(disks, m.HasPath) && h.Multipath.Remove(op.Call(o), m, true) == nil {
+			did = true
+		}
+	}
+	return did
 }
 
 func inspectSession(h *hal.Host, o core.Op) core.Result {

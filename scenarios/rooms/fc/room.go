@@ -34,10 +34,16 @@ func Room() *world.Room {
 	}
 	return &world.Room{
 		Source: fc.Source(), IsOfNoGroup: true,
-		Words:  []lang.Word{word("fc:FSTYPE:LUN:PORT", ofPort), word("fc-wwid:FSTYPE:WWID", ofWWID)},
-		Hunted: world.Hunted{Name: "fc", Site: "workload.fc", Never: 12, Volumes: volumes},
-		Path:   placeOf, Use: use, Differs: differs, Begin: begin, HasServer: true,
-		New: func() world.RoomRun { return &run{has: map[string]string{}, found: map[string]string{}} },
+		Words:   []lang.Word{word("fc:FSTYPE:LUN:PORT", ofPort), word("fc-wwid:FSTYPE:WWID", ofWWID)},
+		Hunted:  world.Hunted{Name: "fc", Site: "workload.fc", Never: 12, Volumes: volumes},
+		RawPath: rawPlaceOf, RawKind: fc.KindMap,
+		Path: placeOf, Use: use, Differs: differs, Begin: begin, HasServer: true,
+		New: func() world.RoomRun {
+			return &run{
+				has: map[string]string{}, found: map[string]string{}, isNamed: map[string]bool{},
+				ports: map[string][]string{},
+			}
+		},
 	}
 }
 
@@ -48,7 +54,7 @@ func ofPort(text string) (*corev1.FCVolumeSource, bool) {
 	}
 	n, err := strconv.ParseInt(part[1], 10, 32)
 	lun := int32(n)
-	return &corev1.FCVolumeSource{TargetWWNs: []string{part[2]}, Lun: &lun, FSType: part[0]}, err == nil
+	return &corev1.FCVolumeSource{TargetWWNs: strings.Split(part[2], "+"), Lun: &lun, FSType: part[0]}, err == nil
 }
 
 func ofWWID(text string) (*corev1.FCVolumeSource, bool) {
@@ -61,20 +67,29 @@ func placeOf(uid, spec string) string {
 	return plugin.PodPlace(lang.RootDir, uid, source.Directory(), spec).Path
 }
 
+func rawPlaceOf(uid, spec string) string {
+	source := fc.Source()
+	return plugin.PodDevicePlace(lang.RootDir, uid, source.Directory(), spec).Path
+}
+
 // use is how containers use a Fibre Channel volume.
 func use(v world.Claimed) (world.Use, bool) {
 	spec, isReadOnly, src := v.Spec.Name, v.ReadOnly, v.Spec.FC
 	if v.PV != nil {
 		claim := v.Spec.PersistentVolumeClaim
 		spec, src = v.PV.Name, v.PV.Spec.FC
-		isReadOnly = isReadOnly || claim != nil && claim.ReadOnly || slices.Contains(v.PV.Spec.MountOptions, "ro")
+		isReadOnly = isReadOnly || claim != nil && claim.ReadOnly ||
+			!v.IsBlock && slices.Contains(v.PV.Spec.MountOptions, "ro")
 	}
 	u := world.Use{
 		Spec: spec, Path: placeOf(v.UID, spec), ReadOnly: isReadOnly || src.ReadOnly, Disk: nameOf(src),
-		Portal: near.String(),
+		Portals: []string{near.String()},
 	}
 	if len(src.TargetWWNs) > 0 {
-		u.Portal = src.TargetWWNs[0]
+		u.Portals = src.TargetWWNs
+	}
+	if v.IsBlock {
+		u.Raw, u.Path = true, rawPlaceOf(v.UID, spec)
 	}
 	return u, true
 }
@@ -106,30 +121,53 @@ const (
 	ownDisk            = "naa.60060e80000000000000000000000004" // is LUN 3 of near, which only pods name
 	namedDisk          = "naa.60060e80000000000000000000000005" // is LUN 4 of near, and is known by its WWID alone
 	farDisk            = "naa.60060e80000000000000000000000006" // is LUN 0 of far
+	pathsDisk          = "naa.60060e80000000000000000000000008" // is LUN 5 of near, and of far
+	rawDisk            = "naa.60060e80000000000000000000000009" // is LUN 6 of near, and pods have it as it is
+	rawPaths           = "naa.60060e8000000000000000000000000a" // is LUN 7 of near, and of far
 	spareDisk          = "naa.60060e80000000000000000000000007" // has no number at first; another tenant's
 	usedUUID           = "88888888-1111-4222-8333-f00000000001"
 	spareUUID          = "88888888-1111-4222-8333-f00000000002"
 	farUUID            = "88888888-1111-4222-8333-f00000000003"
 )
 
-// disks are the numbers of the ports, and the disks that they name at first.
+// disks are the numbers of the ports, and the disks that they name at first. A volume of two ports is named by near.
 var disks = []struct {
-	port hal.WWPN
-	lun  int32
-	wwid string
+	port, named hal.WWPN
+	lun         int32
+	wwid        string
 }{
-	{near, 0, blankDisk},
-	{near, 1, usedDisk},
-	{near, 2, oddDisk},
-	{near, 3, ownDisk},
-	{near, 4, namedDisk},
-	{far, 0, farDisk},
+	{near, near, 0, blankDisk},
+	{near, near, 1, usedDisk},
+	{near, near, 2, oddDisk},
+	{near, near, 3, ownDisk},
+	{near, near, 4, namedDisk},
+	{near, near, 5, pathsDisk},
+	{far, near, 5, pathsDisk},
+	{near, near, 6, rawDisk},
+	{near, near, 7, rawPaths},
+	{far, near, 7, rawPaths},
+	{far, far, 0, farDisk},
 }
 
 // volumes are the Fibre Channel volumes of hunts.
 var volumes = func() []world.HuntedShape {
 	of := func(port hal.WWPN, lun int32) *corev1.FCVolumeSource {
 		return &corev1.FCVolumeSource{TargetWWNs: []string{port.String()}, Lun: &lun, FSType: "ext4"}
+	}
+	paths := func(lun int32) *corev1.FCVolumeSource {
+		src := of(near, lun)
+		src.TargetWWNs = append(src.TargetWWNs, far.String())
+		return src
+	}
+	raw := func(name, text string, src *corev1.FCVolumeSource) world.HuntedShape {
+		block := corev1.PersistentVolumeBlock
+		return world.Persistent(text, &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PersistentVolumeSpec{
+				PersistentVolumeSource: corev1.PersistentVolumeSource{FC: src}, VolumeMode: &block,
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			},
+		})
 	}
 	persistent := func(name, text string, src *corev1.FCVolumeSource, options ...string) world.HuntedShape {
 		return world.Persistent(text, &corev1.PersistentVolume{
@@ -145,6 +183,9 @@ var volumes = func() []world.HuntedShape {
 		persistent("fc-used", "a disk of a port with a filesystem", of(near, 1)),
 		persistent("fc-odd", "a disk of a port that holds what nobody knows", of(near, 2)),
 		persistent("fc-far", "a disk of another port", of(far, 0), "noexec"),
+		persistent("fc-paths", "a disk of two ports", paths(5)),
+		raw("fc-raw", "a disk of a port, as it is", of(near, 6)),
+		raw("fc-paths-raw", "a disk of two ports, as it is", paths(7)),
 		persistent("fc-named", "a disk that is known by its WWID", &corev1.FCVolumeSource{
 			WWIDs: []string{namedDisk}, FSType: "ext4",
 		}),

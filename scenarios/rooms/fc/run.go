@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin/disk"
@@ -28,6 +30,9 @@ type run struct {
 	isHunted bool
 	has      map[string]string // the disk that a volume has, by its name
 	found    map[string]string // the one that the agent has found for it first, though it may never have used it
+	isNamed  map[string]bool   // disks of volumes that name a WWID
+	ports    map[string][]string
+	isLost   bool // a journal was lost, which alone says which disks are volnode's
 }
 
 // begin makes the array, and draws what becomes of it. The kernel meets its ports once they have disks.
@@ -39,6 +44,9 @@ func begin(g world.Planner) {
 	w.AddSANDisk(oddDisk, odd[g.Pick("workload.fc-odd", oddDisk, 0, 1, 1, 1, 1)], "")
 	w.AddSANDisk(ownDisk, "", "")
 	w.AddSANDisk(namedDisk, "", "")
+	w.AddSANDisk(pathsDisk, []string{"", "ext4"}[g.Pick("workload.fc-paths", pathsDisk, 0, 1, 1)], "")
+	w.AddSANDisk(rawDisk, []string{"", "xfs", sim.Unrecognized}[g.Pick("workload.fc-raw", rawDisk, 0, 1, 1, 1)], "")
+	w.AddSANDisk(rawPaths, "", "")
 	w.AddSANDisk(farDisk, "ext4", farUUID)
 	w.AddSANDisk(spareDisk, []string{"", "ext4"}[g.Pick("workload.fc-spare", spareDisk, 0, 1, 1)], spareUUID)
 	for _, m := range g.Run().Rooms {
@@ -46,12 +54,18 @@ func begin(g world.Planner) {
 			h.isHunted = true
 		}
 	}
+	if g.Pick("workload.fc-multipathd", "", 0, 3, 1) == 1 {
+		w.SetMultipathd("greedy")
+	}
 	w.AddFCTarget(near)
 	w.AddFCTarget(far)
 	if g.Pick("workload.fc-early", "", 0, 1, 1) == 0 { // else each is found by a scan, or after a boot
 		restores(w, nil)
 	}
 	w.AddFCHost(nodePort)
+	if g.Pick("workload.fc-second", "", 0, 4, 1) == 1 { // each port of an array is seen twice
+		w.AddFCHost(nodePort + 1)
+	}
 	restores(w, nil)
 	if len(w.DisksNamed(namedDisk)) == 0 {
 		w.ScanByHand(near, 4) // nobody else scans for it
@@ -67,7 +81,7 @@ func begin(g world.Planner) {
 		}
 	}
 	at := g.Time("workload.fc-time", near.String(), 0, cases.Chaos)
-	lun := uint64(g.Pick("workload.fc-lun", near.String(), 0, 1, 1))
+	lun := []uint64{0, 1, 5, 6, 7}[g.Pick("workload.fc-lun", near.String(), 0, 2, 2, 1, 1, 1)]
 	switch g.Pick("workload.fc-array", near.String(), 0, 6, 2, 1) {
 	case 1: // the array gives the number to another disk
 		g.At(at, near.String(), func() { w.MapLUN(near.String(), lun, spareDisk) })
@@ -86,7 +100,7 @@ func portName(port hal.WWPN, lun int32) string {
 // restores gives each number to the disk that its volume has, or is to have.
 func restores(w *sim.World, found map[string]string) {
 	for _, is := range disks {
-		wwid := cmp.Or(found[portName(is.port, is.lun)], is.wwid)
+		wwid := cmp.Or(found[portName(is.named, is.lun)], is.wwid)
 		if w.LUNOf(is.port.String(), uint64(is.lun)) != wwid {
 			w.MapLUN(is.port.String(), uint64(is.lun), wwid)
 		}
@@ -118,18 +132,38 @@ func (*run) Waits(r *world.Run, b *core.Belief) bool {
 // isOurs reports whether a use is one of this room.
 func isOurs(u world.Use) bool { return u.Room != nil && u.Room.Source.Name == "fc" }
 
-// diskOf is the disk that a volume names by now, "" if the node is shown none.
-func diskOf(r *world.Run, volume string) string {
-	port, number, isLUN := strings.Cut(strings.TrimPrefix(volume, prefix), " lun ")
+// shown are the disks that the ports of a volume have by now, each once.
+func (h *run) shown(r *world.Run, volume string) (all []string) {
+	name, number, isLUN := strings.Cut(strings.TrimPrefix(volume, prefix), " lun ")
 	if !isLUN {
-		return port // a WWID
+		return []string{name} // a WWID
 	}
 	lun, _ := strconv.ParseUint(number, 10, 64)
-	return r.W.LUNOf(port, lun)
+	for _, port := range h.ports[volume] {
+		if is := r.W.LUNOf(port, lun); is != "" && !slices.Contains(all, is) {
+			all = append(all, is)
+		}
+	}
+	return all
 }
+
+// diskOf is the disk that a volume names by now, "" if the node is shown none.
+func (h *run) diskOf(r *world.Run, volume string) string {
+	switch all := h.shown(r, volume); len(all) {
+	case 0:
+		return ""
+	case 1:
+		return all[0]
+	}
+	return twoDisks
+}
+
+const twoDisks = "two disks"
 
 // Stepped forgets the disk of a volume of pods alone that none has any more, and notes which disk a volume has found.
 func (h *run) Stepped(r *world.Run) {
+	r.JudgesRaw("fc")
+	h.isLost = h.isLost || r.Root.Forgotten
 	own := portName(near, 3)
 	// Without a journal a start finds the mount, and no device.
 	_, isMounted := r.Core.Belief(hal.Key(string(fc.KindMount) + "/" + near.String() + "-lun-3"))
@@ -138,9 +172,22 @@ func (h *run) Stepped(r *world.Run) {
 		delete(h.found, own)
 	}
 	for _, d := range disks {
-		name := portName(d.port, d.lun)
-		if v, known := r.Core.Rung(fc.DeviceKey(d.port, d.lun)); known && h.found[name] == "" {
+		name := portName(d.named, d.lun)
+		if v, known := r.Core.Rung(fc.DeviceKey(d.named, d.lun)); known && h.found[name] == "" {
 			h.found[name] = core.FactOf(v.Facts, disk.FactDisk)
+		}
+	}
+}
+
+// Told notes which ports a volume names, and which disks are known by their WWID.
+func (h *run) Told(_ *world.Run, p *world.Pod, _ *corev1.Pod) {
+	for _, u := range p.Uses {
+		if !isOurs(u) {
+			continue
+		}
+		h.ports[u.Disk] = u.Portals
+		if name := strings.TrimPrefix(u.Disk, prefix); !strings.Contains(name, " lun ") {
+			h.isNamed[name] = true
 		}
 	}
 }
@@ -150,6 +197,7 @@ func isMount(key hal.Key) bool { return strings.HasPrefix(string(key), string(fc
 
 // Sees is S2 and S1 of what the agent does.
 func (h *run) Sees(r *world.Run, e *sim.Effect) {
+	r.SeesRaw("fc", e)
 	if e.Actor != "agent" {
 		return
 	}
@@ -166,6 +214,11 @@ func (h *run) Sees(r *world.Run, e *sim.Effect) {
 		if disk := r.W.SANDiskAt(e.Path); disk != "" && isMount(e.Key) {
 			r.Judges("S2")
 			h.takes(r, "mount", volumeOf(e.Key), disk)
+		}
+	case sim.EffectHeld:
+		if volume := rawVolume(r, e.Text); volume != "" {
+			r.Judges("S28")
+			h.takes(r, "hold", volume, e.Volume)
 		}
 	case sim.EffectDiskRemoved:
 		if strings.HasPrefix(string(e.Key), string(fc.KindDevice)+"/") && e.Volume == namedDisk {
@@ -185,6 +238,27 @@ func volumeOf(key hal.Key) string {
 	return prefix + port + " lun " + lun
 }
 
+// rawVolume is the volume whose disk a hold keeps, "" if no pod has it.
+func rawVolume(r *world.Run, hold string) string {
+	for _, p := range r.Pods {
+		for _, u := range p.Uses {
+			if isOurs(u) && u.Raw && string(disk.HoldKey(fc.KindHold, deviceKey(u.Disk))) == hold {
+				return u.Disk
+			}
+		}
+	}
+	return ""
+}
+
+// deviceKey is that of a volume.
+func deviceKey(volume string) string {
+	is := strings.TrimPrefix(volume, prefix)
+	if wwid, isNamed := strings.CutPrefix(is, "naa."); isNamed {
+		is = "3" + wwid
+	}
+	return string(fc.KindDevice) + "/" + strings.Replace(is, " lun ", "-lun-", 1)
+}
+
 // takes notes that the agent takes a disk for that of a volume, and judges it: it is the one that the volume has had,
 // or, of a volume that had none, the one that the array has under its number.
 func (h *run) takes(r *world.Run, what, volume, disk string) {
@@ -193,9 +267,9 @@ func (h *run) takes(r *world.Run, what, volume, disk string) {
 	case r.Root.Forgotten:
 	case known && had != disk:
 		r.Fail("S2", what, disk, "the agent takes the disk "+disk+" for the volume "+volume+", which has the disk "+had)
-	case !known && diskOf(r, volume) != disk:
+	case !known && !slices.Contains(h.shown(r, volume), disk):
 		r.Fail("S2", what, disk, "the agent takes the disk "+disk+" for the volume "+volume+", whose array has "+
-			diskOf(r, volume)+" there")
+			h.diskOf(r, volume)+" there")
 	}
 	h.has[volume] = disk
 }
@@ -206,6 +280,12 @@ func (h *run) LetsIn(r *world.Run, p *world.Pod) bool {
 		stack := r.W.MountsAt(u.Path)
 		if !isOurs(u) || len(stack) == 0 {
 			continue // S21 says so
+		}
+		if u.Raw {
+			if !r.LetsInRaw(p, u, h.has[u.Disk]) {
+				return false
+			}
+			continue
 		}
 		r.Judges("S21")
 		r.Judges("S28")
@@ -228,7 +308,7 @@ func (h *run) misfit(r *world.Run, u world.Use) string {
 	if !isOurs(u) {
 		return ""
 	}
-	is, had := diskOf(r, u.Disk), cmp.Or(h.has[u.Disk], h.found[u.Disk])
+	is, had := h.diskOf(r, u.Disk), cmp.Or(h.has[u.Disk], h.found[u.Disk])
 	holds, _ := r.W.SANDiskHolds(is)
 	isNamed := !strings.Contains(u.Disk, " lun ")
 	switch {
@@ -236,8 +316,11 @@ func (h *run) misfit(r *world.Run, u world.Use) string {
 		return "the kernel has none"
 	case is == "":
 		return "there is no disk"
+	case is == twoDisks:
+		return is
 	case had != "" && had != is:
 		return "it is another disk"
+	case u.Raw && holds != sim.HeldByDevice:
 	case holds != "" && holds != "ext4":
 		return "it holds " + holds
 	case r.W.SANFlawOf(is) == sim.Grave:
@@ -265,6 +348,15 @@ func (h *run) Reports(r *world.Run, p *world.Pod, u world.Use, v *engine.VolumeS
 	r.Fail("L12", "fc", p.Name, "pod "+p.Name+" asks for the disk "+u.Name+", "+why+", and its status is "+
 		string(v.State)+": "+v.Why)
 	return false
+}
+
+// Stays: the kernel finds disks unasked, and multipathd may make their maps unasked, too, or once the pod has gone. Who
+// has lost the journal, or knows a disk by its WWID alone, leaves them.
+func (h *run) Stays(r *world.Run, wwid string) bool {
+	isOfFabric := slices.ContainsFunc(r.W.DisksNamed(wwid), func(d hal.SCSIDisk) bool {
+		return slices.ContainsFunc(r.W.FCPorts(), func(p hal.FCRemotePort) bool { return p.Host == d.Address.Host })
+	})
+	return isOfFabric && (h.isLost || r.W.IsGreedy() || r.W.WasLate(wwid) || h.isNamed[wwid])
 }
 
 // Corrects knows no edit that helps: the array has to give the number to another disk.

@@ -65,16 +65,22 @@ func rawPlaceOf(uid, spec string) string {
 // use is how containers use an iSCSI volume.
 func use(v world.Claimed) (world.Use, bool) {
 	spec, isReadOnly := v.Spec.Name, v.ReadOnly
-	var portal, target string
+	var portals []string
+	var target string
 	var lun int32
 	if v.PV != nil {
 		src, claim := v.PV.Spec.ISCSI, v.Spec.PersistentVolumeClaim
-		spec, portal, target, lun = v.PV.Name, src.TargetPortal, src.IQN, src.Lun
+		spec, target, lun = v.PV.Name, src.IQN, src.Lun
+		portals = append([]string{src.TargetPortal}, src.Portals...)
 		isReadOnly = isReadOnly || src.ReadOnly || claim != nil && claim.ReadOnly ||
 			!v.IsBlock && slices.Contains(v.PV.Spec.MountOptions, "ro")
 	} else {
 		src := v.Spec.ISCSI
-		portal, target, lun, isReadOnly = src.TargetPortal, src.IQN, src.Lun, isReadOnly || src.ReadOnly
+		target, lun, isReadOnly = src.IQN, src.Lun, isReadOnly || src.ReadOnly
+		portals = append([]string{src.TargetPortal}, src.Portals...)
+	}
+	for i := range portals {
+		portals[i] += ":3260"
 	}
 	at := placeOf(v.UID, spec)
 	if v.IsBlock {
@@ -82,7 +88,7 @@ func use(v world.Claimed) (world.Use, bool) {
 	}
 	return world.Use{
 		Raw:  v.IsBlock,
-		Disk: diskName(target, lun), Portal: portal + ":3260", Spec: spec, Path: at, ReadOnly: isReadOnly,
+		Disk: diskName(target, lun), Portals: portals, Spec: spec, Path: at, ReadOnly: isReadOnly,
 	}, true
 }
 
@@ -98,12 +104,15 @@ func differs(w *sim.World, at string, _ bool) string {
 	return ""
 }
 
-// The targets of hunts: one that lets each initiator in, and one that asks for credentials.
+// The targets of hunts: one that lets each initiator in, one that asks for credentials, and one with two portals.
 const (
 	open      = "iqn.2026-01.example:open"
 	closed    = "iqn.2026-01.example:closed"
+	twin      = "iqn.2026-01.example:twin"
 	openAt    = "10.0.0.1"
 	closedAt  = "10.0.0.2"
+	leftAt    = "10.0.0.3" // twin's
+	rightAt   = "10.0.0.4" // twin's
 	secret    = "chap"
 	blankDisk = "naa.0001" // is LUN 0 of open
 	usedDisk  = "naa.0002" // is LUN 1 of open
@@ -114,6 +123,8 @@ const (
 	rawDisk   = "naa.0007" // is LUN rawLUN of open, and pods have it as it is
 	rawLUN    = 4
 	readDisk  = "naa.0008" // is LUN 1 of closed, and pods may only read it
+	pathsDisk = "naa.0009" // is LUN 0 of twin
+	rawPaths  = "naa.0010" // is LUN 1 of twin, and pods have it as it is
 	spareDisk = "naa.0005" // has no number at first; another tenant's
 	usedUUID  = "88888888-1111-4222-8333-444455556666"
 	spareUUID = "99999999-1111-4222-8333-444455556666"
@@ -134,6 +145,11 @@ var volumes = func() []world.HuntedShape {
 			},
 		})
 	}
+	paths := func(lun int32) *corev1.ISCSIPersistentVolumeSource {
+		src := of(twin, leftAt, lun)
+		src.Portals = []string{rightAt}
+		return src
+	}
 	readOnly := of(closed, closedAt, 1)
 	readOnly.ReadOnly = true
 	persistent := func(name, text string, src *corev1.ISCSIPersistentVolumeSource, options ...string) world.HuntedShape {
@@ -153,6 +169,8 @@ var volumes = func() []world.HuntedShape {
 		{Text: "a disk of an array, named by the pod", Source: corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{
 			TargetPortal: openAt, IQN: open, Lun: ownLUN, FSType: "ext4",
 		}}},
+		persistent("iscsi-paths", "a disk of an array with two paths", paths(0)),
+		raw("iscsi-paths-raw", "a disk of an array with two paths, as it is", paths(1)),
 		raw("iscsi-raw", "a disk of an array, as it is", of(open, openAt, rawLUN)),
 		raw("iscsi-read", "a disk of an array, as it is, that nobody writes to", readOnly),
 	}

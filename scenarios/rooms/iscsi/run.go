@@ -46,8 +46,12 @@ type run struct {
 // begin makes the arrays, and draws what becomes of them.
 func begin(g world.Planner) {
 	w := g.Run().W
+	if g.Pick("workload.iscsi-multipathd", "", 0, 3, 1) == 1 {
+		w.SetMultipathd("greedy")
+	}
 	w.AddTarget(open, openAt+":3260")
 	w.AddTarget(closed, closedAt+":3260")
+	w.AddTarget(twin, leftAt+":3260", rightAt+":3260")
 	w.AddSANDisk(blankDisk, "", "")
 	w.AddSANDisk(usedDisk, "ext4", usedUUID)
 	odd := []string{sim.Unrecognized, "LVM2_member", "xfs", sim.HeldByDevice}
@@ -56,6 +60,8 @@ func begin(g world.Planner) {
 	w.AddSANDisk(ownDisk, "", "")
 	w.AddSANDisk(rawDisk, []string{"", "xfs", sim.Unrecognized}[g.Pick("workload.iscsi-raw", rawDisk, 0, 1, 1, 1)], "")
 	w.AddSANDisk(readDisk, "xfs", "")
+	w.AddSANDisk(pathsDisk, []string{"", "ext4"}[g.Pick("workload.iscsi-paths", pathsDisk, 0, 1, 1)], "")
+	w.AddSANDisk(rawPaths, "", "")
 	w.AddSANDisk(spareDisk, []string{"", "ext4"}[g.Pick("workload.iscsi-spare", spareDisk, 0, 1, 1)], spareUUID)
 	for _, m := range g.Run().Rooms {
 		if h, is := m.(*run); is {
@@ -64,7 +70,7 @@ func begin(g world.Planner) {
 	}
 	restores(w, nil)
 	for n := range 2 {
-		for _, address := range []string{openAt, closedAt} {
+		for _, address := range []string{openAt, closedAt, leftAt, rightAt} {
 			if g.Pick("workload.iscsi-portal", address, n, 3, 1) == 1 {
 				g.At(g.Time("workload.iscsi-portal-time", address, n, cases.Chaos), address, func() {
 					w.LosePortal(address+":3260",
@@ -72,6 +78,19 @@ func begin(g world.Planner) {
 				})
 			}
 		}
+	}
+	twinTime := g.Time("workload.iscsi-twin-time", twin, 0, cases.Chaos)
+	switch g.Pick("workload.iscsi-twin", twin, 0, 6, 1, 1, 1, 1, 1) {
+	case 1: // a person ends a session
+		g.At(twinTime, twin, func() { w.LogOutAtByHand(twin, leftAt+":3260") })
+	case 2: // or all
+		g.At(twinTime, twin, func() { w.LogOutByHand(twin) })
+	case 3: // the array gives the number to another disk
+		g.At(twinTime, twin, func() { w.MapLUN(twin, 0, spareDisk) })
+	case 4: // or takes it away
+		g.At(twinTime, twin, func() { w.MapLUN(twin, 1, "") })
+	case 5: // maps queue while there is no path
+		w.SetQueueing(pathsDisk)
 	}
 	at := g.Time("workload.iscsi-time", open, 0, cases.Chaos)
 	lun := []uint64{0, 1, rawLUN}[g.Pick("workload.iscsi-lun", open, 0, 2, 2, 1)]
@@ -82,8 +101,12 @@ func begin(g world.Planner) {
 		g.At(at, open, func() { w.MapLUN(open, lun, "") })
 	case 3: // a person ends all sessions
 		g.At(at, open, func() { w.LogOutByHand(open) })
-	case 5: // another target has the disk, too
-		w.MapLUN(closed, 0, w.LUNOf(open, lun))
+	case 5: // another target has the disk, too; nothing takes one path from a map that another volume uses
+		g.At(0, open, func() {
+			if !w.IsGreedy() {
+				w.MapLUN(closed, 0, w.LUNOf(open, lun))
+			}
+		})
 	case 4: // or makes one
 		g.At(at, open, func() { _ = w.LogInByHand(open, openAt+":3260") }) // or the portal is away
 	}
@@ -104,7 +127,7 @@ func (h *run) Mends(r *world.Run) {
 		restores(r.W, h.found)
 		r.W.RestorePortals()
 		r.W.ReleaseSANDisk(oddDisk)
-		for _, wwid := range []string{blankDisk, usedDisk, oddDisk, ownDisk, thirdDisk, spareDisk} {
+		for _, wwid := range []string{blankDisk, usedDisk, oddDisk, ownDisk, thirdDisk, spareDisk, pathsDisk} {
 			r.W.MendSANDisk(wwid)
 		}
 	}
@@ -164,6 +187,8 @@ var disks = []struct {
 	{open, 2, oddDisk},
 	{open, 3, ownDisk},
 	{closed, 0, thirdDisk},
+	{twin, 0, pathsDisk},
+	{twin, 1, rawPaths},
 	{open, rawLUN, rawDisk},
 	{closed, 1, readDisk},
 }
