@@ -126,12 +126,16 @@ func bitOf(b string) uint32 {
 }
 
 // In is what of a secret is in a text, "" for nothing.
-func (l *Finder) In(text string) string {
+func (l *Finder) In(text string) string { return l.InBut(text, &Finder{}) }
+
+// InBut is In without what other has, too.
+func (l *Finder) InBut(text string, other *Finder) string {
 	for end := telling; end <= len(text); {
 		switch h := bitOf(text[end-blockLength : end]); {
 		case l.blocks[h>>6]>>(h&63)&1 == 0:
 			end += telling - blockLength + 1 // no window has this block
-		case l.windows.has(windowOf(text[end-telling:])) && !isFraction(text, end-telling, end):
+		case l.windows.has(windowOf(text[end-telling:])) && !other.windows.has(windowOf(text[end-telling:])) &&
+			!isFraction(text, end-telling, end):
 			return text[end-telling : end]
 		default:
 			end++

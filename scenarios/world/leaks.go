@@ -1,22 +1,32 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/scenarios/secrets"
 )
 
 // Leak is what of a secret or of a token is in a text, "" for nothing.
 func (r *Run) Leak(text string) string {
-	if part := r.Leaks.In(text); part != "" {
-		return part
-	}
 	given := r.W.Tokens()
 	for ; r.tokens.known < len(given); r.tokens.known++ {
 		r.tokens.leaks.Add(given[r.tokens.known].Text)
 	}
-	return r.tokens.leaks.In(text)
+	if r.Leaks.In(text) == "" && r.tokens.leaks.In(text) == "" {
+		return ""
+	}
+	var good, expired secrets.Finder // one that has expired is no secret any more: its driver may quote it for ever
+	for _, t := range given {
+		if t.Ends <= r.W.Now() {
+			expired.Add(t.Text)
+		} else {
+			good.Add(t.Text)
+		}
+	}
+	return cmp.Or(r.Leaks.InBut(text, &expired), good.InBut(text, &expired))
 }
 
 // Reveals is S17 of a text that people read: it has no secret, and nothing that a terminal obeys.
