@@ -56,7 +56,7 @@ demo: build ## one pod with volumes, from an empty root directory and back, on t
 	if [ -x e2e/demo/demo.sh ]; then e2e/demo/demo.sh; else go run ./e2e/demo; fi
 
 .PHONY: test
-test: deps format vet laws unit ## all that proves the project, in reduced size: about 36 minutes on 2 cores
+test: deps format vet laws unit ## all that proves the project, in reduced size: about 45 minutes on 2 cores
 	$(MAKE) --no-print-directory conform
 	$(MAKE) --no-print-directory sanity
 	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s

@@ -16,7 +16,7 @@ import (
 type mapper struct {
 	maps       []*blockDevice // that the kernel has
 	kept       []string       // WWIDs; on the disk of the node
-	outlasted  []string       // those of them of which nothing else tells
+	outlasted  []string       // kept from before a boot, or of a map that was not made
 	multipathd daemonState
 	configured daemonState // what it does when it runs
 	queueing   []string    // WWIDs of disks whose maps queue

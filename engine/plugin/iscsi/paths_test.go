@@ -232,7 +232,7 @@ func TestAVolumeSaysWhichPathsAreLost(t *testing.T) {
 	says("INACCESSIBLE NoPath")
 }
 
-// mute is the disks of a node, of which one does not say which it is.
+// mute is a node on which one disk gives no WWID.
 type mute struct {
 	hal.Blocks
 	node string
