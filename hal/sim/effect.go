@@ -83,7 +83,7 @@ const (
 	EffectLoggedOut
 	// EffectDiskFound: the disk Volume of an array is at Path.
 	EffectDiskFound
-	// EffectDiskRemoved: it is there no more.
+	// EffectDiskRemoved: it is there no more. Volume is its WWID, as it said when the kernel found it.
 	EffectDiskRemoved
 	// EffectMapMade: the map of the disk Volume is at Path.
 	EffectMapMade

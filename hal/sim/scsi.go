@@ -297,7 +297,7 @@ func (w *World) unplug(by actor, b *blockDevice) {
 	}
 	w.scsiDisks = slices.DeleteFunc(w.scsiDisks, func(other *blockDevice) bool { return other == b })
 	w.losesPath(by, b)
-	w.tell(by, Effect{Kind: EffectDiskRemoved, Path: b.path, Volume: b.serial, Outcome: hal.Done})
+	w.tell(by, Effect{Kind: EffectDiskRemoved, Path: b.path, Volume: b.scsi.wwid, Outcome: hal.Done})
 }
 
 func (h hostSCSI) Remove(c hal.Call, d hal.SCSIDisk, flush bool) error {

@@ -32,11 +32,14 @@ target plain 1
 disk data 32
 disk raw 16
 disk alone 32
+disk beside 32
 lun twin 0 data
 lun twin 1 raw
 lun plain 0 alone
+lun plain 1 beside
 volume data twin 0 'portals: [10.77.2.2]'
 volume alone plain 0
+volume beside plain 1
 no_maps() { ! ls /sys/block | grep ^dm- && ! grep -v '^#' /etc/multipath/wwids; }
 mounts() { grep -e /pods/ -e "$root/plugins" /proc/self/mountinfo; }
 cleaner() {
@@ -175,23 +178,32 @@ gone two
 cleaner
 holds_bytes /tmp/disk-raw
 
-# multipathd takes each disk, also one that has a single path: its map is what is used, and it goes with the pod.
+# multipathd takes each disk, also one that has a single path: its map is what is used, and it goes with the pod. Of the
+# disk with which the session comes, volnode may be the first to have it; the one beside has its map by the time of its pod.
 multipathd_takes greedy
-pod web 5 alone
+pod first 5 alone
+ready first
+map_of() { local at && at=$(grep -l "^mpath-36001405$(serial "$1")$" /sys/block/dm-*/dm/uuid) && at=${at%/dm/uuid} &&
+	echo "${at##*/}"; }
+soon map_of beside
+map=$(map_of beside)
+pod web 6 beside
 ready web
-grep " $root/plugins/kubernetes.io/iscsi/[^ ]* ext4" /proc/mounts
-ls /sys/block | grep ^dm-
-echo kept >"$(at 5 alone)/file"
+test "$(stat -c %Hd:%Ld "$(at 6 beside)")" = "$(cat "/sys/block/$map/dev")"
+echo kept >"$(at 6 beside)/file"
 stop
 start
+ready first
 ready web
 remove web
 gone web
+remove first
+gone first
 clean
-not ls /sys/block/dm-0
-pod web 6 alone
+not ls "/sys/block/$map"
+pod web 6 beside
 ready web
-test "$(cat "$(at 6 alone)/file")" = kept
+test "$(cat "$(at 6 beside)/file")" = kept
 remove web
 gone web
 clean
