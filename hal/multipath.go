@@ -74,9 +74,9 @@ func (m MultipathMap) IsUp() bool {
 	return slices.ContainsFunc(m.Paths, func(p MultipathPath) bool { return p.Active })
 }
 
-// HasPath reports whether the map has a disk as a path.
+// HasPath reports whether the map has a disk as a path. One that the kernel has forgotten may have had its number.
 func (m MultipathMap) HasPath(d SCSIDisk) bool {
-	return slices.ContainsFunc(m.Paths, func(p MultipathPath) bool { return p.Device == d.Device })
+	return slices.ContainsFunc(m.Paths, func(p MultipathPath) bool { return p.Name != "" && p.Device == d.Device })
 }
 
 // WWIDOf is the WWID of the first disk, "" if there is none.

@@ -174,6 +174,14 @@ func TestISCSIVolumes(t *testing.T) {
 	}
 }
 
+// volnode serves disks of Fibre Channel, over Ethernet, of ports that the machine's own kernel has.
+func TestFCVolumes(t *testing.T) {
+	image, j := machine(t, Kernels[0])
+	put(t, j.Share, "iscsi-lib.sh", "fc.sh")
+	program(t, filepath.Join(j.Share, "volnode"), "build", "-tags", "volnode_faults", "./cmd/volnode")
+	runs(t, image, j, "bash", "fc.sh")
+}
+
 // hal/linux uses disks of targets that the machine's own kernel has.
 func TestISCSI(t *testing.T) {
 	image, j := machine(t, Kernels[1])

@@ -145,7 +145,9 @@ func probeDevice(device *os.File) (is hal.BlockDevice, err error) {
 	if is, err = deviceOf(device); err != nil {
 		return is, err
 	}
-	is.Says = says(device, is.Device)
+	if is.Says, err = says(device, is.Device); err != nil {
+		return is, err
+	}
 	if err := readContent(device, &is); err != nil {
 		return is, err
 	}
@@ -329,6 +331,14 @@ func flush(device *os.File) error {
 	return errors.Join(unix.Fsync(fd), unix.Close(fd))
 }
 
+// isOther is the failure of what was to be done to another disk than the one that a device is by now.
+func isOther(says string) error {
+	if says == "" {
+		return because(syscall.ENODEV, "the device does not say which disk it is")
+	}
+	return because(syscall.ENODEV, "the device is the disk "+says+" by now")
+}
+
 // whyNotFormat is why a filesystem must not be made on a device, nil if it may.
 func whyNotFormat(f hal.NewFilesystem, is hal.BlockDevice) error {
 	begun := f.MayHaveBegun && (is.Type == "" || is.IsFilesystem && is.UUID == f.UUID)
@@ -336,7 +346,7 @@ func whyNotFormat(f hal.NewFilesystem, is hal.BlockDevice) error {
 	case is.Is() != f.Device:
 		return because(syscall.ENODEV, fmt.Sprintf("the path leads to device %s by now", is.Is()))
 	case f.Says != "" && f.Says != is.Says:
-		return because(syscall.ENODEV, fmt.Sprintf("the device is the disk %s by now", is.Says))
+		return isOther(is.Says)
 	case is.ReadOnly:
 		return syscall.EROFS
 	case len(is.Holders) > 0:

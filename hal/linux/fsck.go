@@ -62,7 +62,9 @@ func check(f hal.FilesystemCheck) (hal.Checked, hal.Outcome, error) {
 		return hal.Checked{}, hal.NotDone, err
 	}
 	is, err := deviceOf(device)
-	is.Says = says(device, is.Device)
+	if err == nil {
+		is.Says, err = says(device, is.Device)
+	}
 	holds, read := readSuperblock(device)
 	pin, pinned := unix.Open(fmt.Sprintf("/proc/self/fd/%d", device.Fd()), unix.O_PATH|unix.O_CLOEXEC, 0)
 	_ = device.Close() // or the program can't have it for itself; nothing was written
@@ -75,7 +77,7 @@ func check(f hal.FilesystemCheck) (hal.Checked, hal.Outcome, error) {
 	case is.Is() != f.Device:
 		return hal.Checked{}, hal.NotDone, because(syscall.ENODEV, "the path leads to device "+is.Is()+" by now")
 	case f.Says != "" && f.Says != is.Says:
-		return hal.Checked{}, hal.NotDone, because(syscall.ENODEV, "the device is the disk "+is.Says+" by now")
+		return hal.Checked{}, hal.NotDone, isOther(is.Says)
 	case !holds.isThere || holds.uuid != f.UUID:
 		return hal.Checked{}, hal.NotDone, because(syscall.ENODEV, "it does not hold the filesystem "+f.UUID+" any more")
 	case holds.isClean:

@@ -233,10 +233,11 @@ func isToBeHeld(device *os.File, d hal.DeviceHold) error {
 	if is.Is() != d.Device {
 		return because(syscall.ENODEV, fmt.Sprintf("the path leads to device %s by now", is.Is()))
 	}
-	if now := says(device, is.Device); d.Says != "" && now != d.Says {
-		return because(syscall.ENODEV, fmt.Sprintf("the device is the disk %s by now", now))
+	now, err := says(device, is.Device)
+	if err == nil && d.Says != "" && now != d.Says {
+		return isOther(now)
 	}
-	return nil
+	return err
 }
 
 // known is what is held by the name already.

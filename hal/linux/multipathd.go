@@ -104,15 +104,16 @@ func openPath(d hal.SCSIDisk) (*os.File, error) {
 	}
 	f := os.NewFile(uintptr(fd), "/dev/"+d.Name)
 	is, err := numbersOf(f)
-	says := says(f, is.Device)
+	var now string
+	if err == nil && is.Is() == d.Is() {
+		now, err = says(f, is.Device)
+	}
 	switch {
 	case err != nil:
 	case is.Is() != d.Is():
 		err = because(syscall.ENODEV, "/dev/"+d.Name+" leads to device "+is.Is()+" by now")
-	case says == "":
-		err = because(syscall.EIO, d.Name+" does not answer")
-	case says != d.WWID:
-		err = because(syscall.ENODEV, d.Name+" is the disk "+says+" by now")
+	case now != d.WWID:
+		err = isOther(now)
 	}
 	if err != nil {
 		f.Close()

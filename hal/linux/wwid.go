@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"github.com/volnode/volnode/hal"
@@ -39,26 +40,23 @@ const (
 	shortPage, mostPage = 252, 4096
 )
 
-// says is hal.BlockDevice.Says.
-func says(device *os.File, number hal.Device) string {
+// says is hal.BlockDevice.Says. EIO: the disk does not answer.
+func says(device *os.File, number hal.Device) (string, error) {
 	dir, err := filepath.EvalSymlinks("/sys/dev/block/" + number.String())
 	if err != nil {
-		return ""
+		return "", because(syscall.ENODEV, device.Name()+" is gone")
 	}
 	if _, err := os.Stat(dir + "/partition"); err == nil {
 		dir = filepath.Dir(dir)
 	}
 	if _, err := os.Stat(dir + "/device/scsi_disk"); err != nil && !isOfMap(attribute(dir, "dm/uuid")) {
-		return ""
+		return "", nil
 	}
 	page, err := readIdentity(device, shortPage)
 	if err == nil && len(page) == shortPage {
 		page, err = readIdentity(device, mostPage)
 	}
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(wwidOf(page))
+	return strings.TrimSpace(wwidOf(page)), err
 }
 
 // isOfMap reports whether a UUID of the device mapper is that of a map of paths, or of a partition of one: a path
@@ -68,7 +66,8 @@ func isOfMap(uuid string) bool {
 	return is && (part == "" || partition.MatchString(part))
 }
 
-// readIdentity asks a disk for its page of names, as much of it as fits.
+// readIdentity asks a disk for its page of names, as much of it as fits. It has none if it answers without one, or if
+// nobody can ask it. EIO: it does not answer, as while its way is lost.
 func readIdentity(device *os.File, most int) ([]byte, error) {
 	command := []byte{inquiry, 1, identityPage, byte(most >> 8), byte(most), 0}
 	page, sense := make([]byte, most), make([]byte, 32)
@@ -78,15 +77,18 @@ func readIdentity(device *os.File, most int) ([]byte, error) {
 		senseMost: uint8(len(sense)), sense: unsafe.Pointer(&sense[0]),
 		dataLength: uint32(len(page)), data: unsafe.Pointer(&page[0]),
 	}
-	if err := ioctl(int(device.Fd()), sgIOCall, unsafe.Pointer(&call)); err != nil {
-		return nil, err
-	}
-	if call.status != 0 || call.hostStatus != 0 || call.driverStatus != 0 {
-		return nil, errors.New("the disk does not answer")
+	err := ioctl(int(device.Fd()), sgIOCall, unsafe.Pointer(&call))
+	switch {
+	case errors.Is(err, syscall.ENOTTY), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EPERM):
+		return nil, nil
+	case err != nil, call.hostStatus != 0:
+		return nil, because(syscall.EIO, device.Name()+" does not answer")
+	case call.status != 0, call.driverStatus != 0:
+		return nil, nil
 	}
 	page = page[:max(0, len(page)-int(max(0, call.left)))]
 	if len(page) < 4 {
-		return nil, errors.New("the answer is too short")
+		return nil, nil
 	}
 	return page[:min(len(page), 4+int(binary.BigEndian.Uint16(page[2:])))], nil
 }

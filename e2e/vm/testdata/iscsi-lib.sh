@@ -76,7 +76,8 @@ lun() {
 }
 
 mkdir -p "$root" /etc/volnode/manifests /run/volnode
-mount -t tmpfs root "$root"
+test -v from || from=(-t tmpfs root)
+mount "${from[@]}" "$root"
 mount --make-shared "$root"
 chmod 700 "$root" /run/volnode
 
@@ -167,3 +168,27 @@ clean() {
 	test -z "$(ls "$root/pods")"
 	test -z "$(ls "$root/plugins/kubernetes.io/iscsi")"
 }
+
+# multipathd_takes HOW: it runs, with that as find_multipaths of multipath.conf(5)
+multipathd_takes() {
+	modprobe -a dm_multipath dm_service_time scsi_dh_alua
+	test ! -v maps || { kill "$maps" && wait "$maps" || true; }
+	cat >/etc/multipath.conf <<EOF
+defaults {
+	user_friendly_names no
+	find_multipaths $1
+	polling_interval 1
+	max_polling_interval 1
+	uxsock_timeout 60000
+	no_path_retry queue
+}
+blacklist {
+	devnode "^(loop|vd|ram|nbd|zram)"
+}
+EOF
+	setsid multipathd -d >>/w/multipathd.log 2>&1 &
+	maps=$!
+	soon is_idle
+}
+is_idle() { multipathd show daemon | grep idle; }
+no_maps() { ! ls /sys/block | grep ^dm- && ! grep -v '^#' /etc/multipath/wwids; }

@@ -3,28 +3,6 @@
 # takes each disk, also of one portal. Any command that fails ends it.
 . ./iscsi-lib.sh
 
-modprobe -a dm_multipath dm_service_time scsi_dh_alua
-# multipathd_takes HOW: find_multipaths of multipath.conf(5)
-multipathd_takes() {
-	test ! -v maps || { kill "$maps" && wait "$maps" || true; }
-	cat >/etc/multipath.conf <<EOF
-defaults {
-	user_friendly_names no
-	find_multipaths $1
-	polling_interval 1
-	max_polling_interval 1
-	uxsock_timeout 60000
-	no_path_retry queue
-}
-blacklist {
-	devnode "^(loop|vd|ram|nbd|zram)"
-}
-EOF
-	setsid multipathd -d >>/w/multipathd.log 2>&1 &
-	maps=$!
-	soon is_idle
-}
-is_idle() { multipathd show daemon | grep idle; }
 multipathd_takes strict
 
 target twin 1 2
@@ -32,20 +10,12 @@ target plain 1
 disk data 32
 disk raw 16
 disk alone 32
-disk beside 32
 lun twin 0 data
 lun twin 1 raw
 lun plain 0 alone
-lun plain 1 beside
 volume data twin 0 'portals: [10.77.2.2]'
 volume alone plain 0
-volume beside plain 1
-no_maps() { ! ls /sys/block | grep ^dm- && ! grep -v '^#' /etc/multipath/wwids; }
 mounts() { grep -e /pods/ -e "$root/plugins" /proc/self/mountinfo; }
-cleaner() {
-	clean
-	no_maps
-}
 
 start
 pod web 1 data
@@ -119,7 +89,8 @@ test "$(wc -l <"$(at 1 data)/lines")" = "$(written)"
 before=$(sum "$(at 1 data)/lines")
 remove web
 gone web
-cleaner
+clean
+no_maps
 
 # The next pod comes while a portal is away, and has all that was written.
 unplug 1
@@ -130,7 +101,8 @@ plug 1
 soon has_paths 2 || soon has_paths 2
 remove web
 gone web
-cleaner
+clean
+no_maps
 
 # Two pods have a disk as it is.
 manifest volume-raw <<EOF
@@ -175,37 +147,29 @@ holds_bytes "$(raw_at 4)"
 plug 2
 remove two
 gone two
-cleaner
+clean
+no_maps
 holds_bytes /tmp/disk-raw
 
-# multipathd takes each disk, also one that has a single path: its map is what is used, and it goes with the pod. Of the
-# disk with which the session comes, volnode may be the first to have it; the one beside has its map by the time of its pod.
+# multipathd takes each disk, also one that has a single path. Whoever is the first has it, multipathd or volnode: its map
+# is used, or there is none, and it goes with the pod.
 multipathd_takes greedy
-pod first 5 alone
-ready first
-map_of() { local at && at=$(grep -l "^mpath-36001405$(serial "$1")$" /sys/block/dm-*/dm/uuid) && at=${at%/dm/uuid} &&
-	echo "${at##*/}"; }
-soon map_of beside
-map=$(map_of beside)
-pod web 6 beside
+pod web 5 alone
 ready web
-test "$(stat -c %Hd:%Ld "$(at 6 beside)")" = "$(cat "/sys/block/$map/dev")"
-echo kept >"$(at 6 beside)/file"
+echo kept >"$(at 5 alone)/file"
 stop
 start
-ready first
 ready web
 remove web
 gone web
-remove first
-gone first
 clean
-not ls "/sys/block/$map"
-pod web 6 beside
+not ls /sys/block/dm-0
+pod web 6 alone
 ready web
-test "$(cat "$(at 6 beside)/file")" = kept
+test "$(cat "$(at 6 alone)/file")" = kept
 remove web
 gone web
 clean
+not ls /sys/block/dm-0
 kill "$agent"
 wait "$agent"

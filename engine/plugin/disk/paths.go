@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,7 @@ func (p Paths) SetUp(h *hal.Host, o core.Op) core.Result {
 	if _, why := Holds(o, good[0].is, says); !is && why != "" {
 		return op.NotDone(fmt.Sprintf("/dev/%s (%s): %s", good[0].disk.Name, p.Name, why))
 	}
+	had := is
 	m, is, err = at.assembled(h, o, m, is)
 	switch {
 	case !is && hal.Is(err, syscall.EAGAIN):
@@ -68,7 +70,11 @@ func (p Paths) SetUp(h *hal.Host, o core.Op) core.Result {
 	case err != nil:
 		p.Lost = append(p.Lost, "multipathd does not take all paths: "+err.Error())
 	}
-	return p.up(h, o, m, says)
+	r = p.up(h, o, m, says)
+	if r.Outcome == hal.NotDone && !had && !r.Blocked {
+		r.Outcome = hal.Unknown // there is a map now, which goes again if nobody wants it
+	}
+	return r
 }
 
 // look asks each path which disk it leads to. It is not ok if that is not the disk of the volume, or if none answers.
@@ -128,6 +134,8 @@ func (p *Paths) assembled(h *hal.Host, o core.Op, m hal.MultipathMap, is bool) (
 	err := h.Multipath.Assemble(op.Call(o), p.Disks)
 	m, is, sees := p.Map(h, o)
 	switch {
+	case sees != nil && hal.OutcomeOf(err) != hal.NotDone:
+		return m, false, errors.New(sees.Error()) // there may be one by now
 	case sees != nil:
 		return m, false, sees
 	case is && !slices.ContainsFunc(p.Disks, lacks):
@@ -297,6 +305,21 @@ func (p Paths) TearDown(h *hal.Host, o core.Op) core.Result {
 			r.Reason = err.Error()
 		}
 		return r
+	}
+	return core.Result{Outcome: hal.Done}
+}
+
+// Unmap is the teardown of what is not known to have had a disk: multipathd may have been asked for a map of the paths.
+// The kernel forgets that unless somebody uses it, and keeps the paths.
+func (p Paths) Unmap(h *hal.Host, o core.Op) core.Result {
+	m, is, err := p.Map(h, o)
+	switch {
+	case err != nil:
+		return op.NotDone(err.Error())
+	case is && m.Opens == 0:
+		if err := h.Multipath.Remove(op.Call(o), m, false); err != nil {
+			return notRemoved(err, "/dev/"+m.Node)
+		}
 	}
 	return core.Result{Outcome: hal.Done}
 }

@@ -41,6 +41,9 @@ func removeDisk(h *hal.Host, o core.Op) core.Result {
 	if err != nil {
 		return op.NotDone(err.Error())
 	}
+	if p.WWID == "" && !p.Stays {
+		return p.Unmap(h, o)
+	}
 	p.Disks = slices.DeleteFunc(p.Disks, func(d hal.SCSIDisk) bool { return d.WWID != p.WWID })
 	return p.TearDown(h, o)
 }
